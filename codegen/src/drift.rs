@@ -372,6 +372,8 @@ pub struct ContractChange {
     pub readers: ChangeLevel,
     /// The level for clients that send values to the service.
     pub writers: ChangeLevel,
+    /// The reason for the levels. For a webhook or a callback, it is about the receivers of its requests.
+    pub reason: String,
     /// The location of the changed element in the old version. For an added element, the location of the
     /// element to which it was added, or `None`.
     pub old: Option<SourceLocation>,

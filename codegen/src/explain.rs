@@ -31,7 +31,7 @@ use contract_codegen_core::{
     load::uri::without_file_scheme,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
-    shape::{KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector},
+    shape::{KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector, display_place_type},
     stack::run_on_deep_stack,
     tables::TableArenas,
     tree::DocumentLocation,
@@ -166,7 +166,10 @@ impl Explainer<'_> {
             description: None,
             rules: Vec::new(),
         };
-        let by_kind = |v: &KindVariant| variant(reason::describe_kind(v), &v.name, &v.ty, "JSON type");
+        let by_kind = |v: &KindVariant| ExplainedPart {
+            ty: display_place_type(&self.contract.graph, &self.contract.shapes, &v.ty, &v.conj),
+            ..variant(reason::describe_kind(v), &v.name, &v.ty, "JSON type")
+        };
         match &def.body {
             TypeBody::Struct(body) => {
                 (0..body.fields.len()).filter_map(|index| self.field_part(id, index)).collect()
@@ -214,7 +217,7 @@ impl Explainer<'_> {
         Some(ExplainedPart {
             wire: field.wire.clone(),
             name: field.name.clone(),
-            ty: reason::type_name(self.contract, &field.ty),
+            ty: display_place_type(&self.contract.graph, &self.contract.shapes, &field.ty, &field.conj),
             presence: presence.to_owned(),
             description: self.find_description(&field.conj, field.described_by),
             rules: self.field_rules(field, &covered),
@@ -415,6 +418,27 @@ mod tests {
             let docs = code.lines().take(field).collect::<Vec<_>>();
             let nearest = docs.iter().rfind(|line| line.contains("Default: ")).unwrap();
             assert!(nearest.contains(&format!("`\"{default}\"`")), "{name}: {nearest}");
+        }
+    }
+
+    /// A type that two equal inline schemas share has an alias at the second. The field, the constructor, the
+    /// builder and the explanation use the alias, and the explanation accepts it as a name.
+    #[test]
+    fn aliases_are_used_and_explained() {
+        let text = r##"{"$defs": {
+            "a": {"type": "object", "required": ["way"], "properties": {"way": {"enum": ["up", "down"]}}},
+            "b": {"type": "object", "required": ["way"], "properties": {"way": {"enum": ["up", "down"]}}}}}"##;
+        let mut project = Project::default();
+        project.config.types.builders = contract_codegen_core::config::BuilderScope::All;
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let explain = |name: &str| explain_name(&project, &contract, name).unwrap().remove(0);
+        assert_eq!(explain("BWay"), explain("AWay"));
+        assert_eq!((explain("B").parts[0].ty.as_str(), explain("A").parts[0].ty.as_str()), ("BWay", "AWay"));
+        assert_eq!(explain_name(&project, &contract, "BWey"), Err(Some("BWay".to_owned())));
+        let code: String = project.generate_from(contract).unwrap().files.0.into_values().collect();
+        for part in ["pub type BWay = AWay;", "pub way: BWay,", "way: into BWay", "way: one BWay = \"way\""] {
+            assert!(code.contains(part), "{part}");
         }
     }
 

@@ -298,6 +298,12 @@ fn list_assumptions(
             "unbounded-integers = \"i64\": an integer beyond 64 bits is rejected when parsed".to_owned(),
         );
     }
+    if types.machine_integers {
+        out.push(
+            "machine-integers: a valid integer outside of the type of its format is rejected when parsed"
+                .to_owned(),
+        );
+    }
     if assumed > 0 {
         out.push(format!("{assumed} types can hold every valid value only under these assumptions"));
     }

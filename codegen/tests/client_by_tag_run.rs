@@ -11,6 +11,8 @@ pub mod api {
     #[rustfmt::skip]
     pub mod client;
     #[rustfmt::skip]
+    pub mod headers;
+    #[rustfmt::skip]
     pub mod models;
     #[rustfmt::skip]
     pub mod operations;

@@ -15,6 +15,9 @@ pub mod calls;
 #[path = "cases/hangar/expected/client.rs"]
 pub mod client;
 #[rustfmt::skip]
+#[path = "cases/hangar/expected/headers.rs"]
+pub mod headers;
+#[rustfmt::skip]
 #[path = "cases/hangar/expected/models.rs"]
 pub mod models;
 #[rustfmt::skip]
@@ -263,8 +266,8 @@ fn error_responses_have_one_type_per_status() {
     assert_eq!(used.body(), Some(&OtherOrProblem::Other(read(r#"{"other":"x"}"#))));
     let page = call(|| make_response(404, "text/html", "<html>"));
     let Error::UnexpectedResponse(page) = page else { panic!("{page}") };
-    assert_eq!((page.status.as_u16(), page.reason), (404, UnexpectedReason::MediaType));
-    assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
+    assert_eq!((page.status().as_u16(), page.reason()), (404, &UnexpectedReason::MediaType));
+    assert_eq!((&page.headers()["retry-after"], &page.body()[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
 /// The error for an unexpected response contains the status. Its message contains no part of the body.
@@ -276,7 +279,7 @@ fn unexpected_responses_hide_their_body() {
         assert_eq!(error.status().unwrap().as_u16(), status);
         let text = format!("{error} {error:?}");
         let Error::UnexpectedResponse(unexpected) = error else { panic!("{error}") };
-        assert_eq!(unexpected.reason.to_string(), expect);
+        assert_eq!(unexpected.reason().to_string(), expect);
         assert!(!format!("{text} {unexpected:?}").contains("SECRET"), "{text}");
     };
     check(|| make_response(502, "text/html", "<html>SECRET"), 502, "unexpected content type");

@@ -348,8 +348,8 @@ fn proxy_errors_preserve_status_headers_and_body() {
     let error = run(client.job("json")).unwrap_err();
     assert_eq!((error.header("retry-after"), error.body()), (Some("9"), None));
     let Error::UnexpectedResponse(page) = error else { panic!("{error}") };
-    assert_eq!((page.status.as_u16(), page.reason), (502, UnexpectedReason::MediaType));
-    assert_eq!(page.body, "<html>busy</html>");
+    assert_eq!((page.status().as_u16(), page.reason()), (502, &UnexpectedReason::MediaType));
+    assert_eq!(page.into_body(), "<html>busy</html>");
 }
 
 #[test]
@@ -385,8 +385,8 @@ fn parts_and_files_arrive() {
     let Err(Error::UnexpectedResponse(response)) = run(unchecked_client.upload(&form)) else {
         panic!("accepted")
     };
-    let text = String::from_utf8(response.body.to_vec()).unwrap();
-    assert!(response.status == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
+    let text = String::from_utf8(response.body().to_vec()).unwrap();
+    assert!(response.status() == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
 }
 
 #[test]

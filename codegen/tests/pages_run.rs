@@ -42,7 +42,6 @@ use contract_runtime::{
     operation::Operation,
     transport::{ResponseFuture, Transport},
 };
-use headers::ListEventsHeaders;
 use http::{Request, Response};
 
 /// A transport that serves seven items for each list and records the queries.
@@ -277,7 +276,7 @@ async fn link_header_selects_the_next_page() {
 async fn response_headers_are_typed() {
     let (client, _) = client();
     let events = client.list_events(ListEventsOptions::new()).await.unwrap();
-    let headers: ListEventsHeaders = events.typed_headers();
+    let headers = events.typed_headers();
     if let Ok(Some(total)) = headers.x_total() {
         println!("{} of {total} events", events.body().as_ref().map_or(0, Vec::len));
     }

@@ -91,6 +91,8 @@ pub mod code_hosting {
     #[rustfmt::skip]
     pub mod client;
     #[rustfmt::skip]
+    pub mod headers;
+    #[rustfmt::skip]
     pub mod models;
     #[rustfmt::skip]
     pub mod operations;

@@ -59,11 +59,13 @@ pub use http::HeaderMap;
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
+pub use self::raw_response::ResponseFields;
+use self::raw_response::ShownFields;
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
-pub use self::response::Response;
+pub use self::response::{NoHeaders, Response};
 pub use self::response_headers::{InvalidHeader, ReceivedHeaders, ResponseHeaders};
 pub use self::retry::RetryAfter;
 pub use self::server_url::server_url;
@@ -89,7 +91,7 @@ pub struct ApiClient {
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
     base_url_only: bool,
-    shown_fields: &'static [&'static str],
+    shown_fields: ShownFields,
     user_agent: Option<UserAgent>,
     random: RandomSource,
     #[cfg(feature = "stream")]
@@ -108,7 +110,7 @@ impl ApiClient {
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,
-            shown_fields: &[],
+            shown_fields: ShownFields::default(),
             user_agent: None,
             random: RandomSource::default(),
             #[cfg(feature = "stream")]
@@ -129,7 +131,14 @@ impl ApiClient {
     /// body may contain secrets.
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
-        self.shown_fields = names;
+        self.shown_fields.names = names;
+        self
+    }
+
+    /// Returns the client with these fields shown in addition, each only for some responses.
+    #[must_use]
+    pub const fn with_response_fields(mut self, responses: &'static [ResponseFields]) -> Self {
+        self.shown_fields.responses = responses;
         self
     }
 

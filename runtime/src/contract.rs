@@ -273,7 +273,7 @@ macro_rules! no_undeclared_members {
 }
 
 // Types without members that can be combined with types that have members, in a tuple or by a type alias.
-no_undeclared_members!(Json, Number, String, bool, i64, u64);
+no_undeclared_members!(Json, Number, String, bool, i32, u32, i64, u64);
 
 impl<T> ReportUndeclared for Secret<T> {}
 

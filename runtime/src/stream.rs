@@ -4,6 +4,10 @@
 //! An item that cannot be parsed is reported as an error with its [`ItemPosition`], and the stream continues;
 //! see [`StreamError::is_recoverable`]. At most one chunk and one item are in memory.
 
+#[cfg_attr(
+    not(any(feature = "client", feature = "server")),
+    allow(dead_code, reason = "only clients and servers send streams")
+)]
 mod encode;
 mod error;
 mod reader;

@@ -89,7 +89,7 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 }
 
 /// Copies the head of a request and combines it with another body.
-#[cfg(any(feature = "stream", feature = "credentials", feature = "layers"))]
+#[cfg(any(all(feature = "client", feature = "stream"), feature = "credentials", feature = "layers"))]
 pub(crate) fn copy_with_body<A, B>(request: &http::Request<A>, body: B) -> http::Request<B> {
     let mut copy = http::Request::new(body);
     *copy.method_mut() = request.method().clone();
@@ -128,7 +128,7 @@ pub(crate) async fn collect_response(
 }
 
 /// Returns the error of a transport that does not support streams.
-#[cfg(feature = "stream")]
+#[cfg(all(feature = "client", feature = "stream"))]
 pub(crate) fn streams_unsupported() -> TransportError {
     TransportError::new(TransportFault::Declined, Delivery::NotSent)
         .with_source("this transport does not support streams (`Transport::stream_transport`)")

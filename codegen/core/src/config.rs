@@ -308,6 +308,9 @@ pub struct TypeOptions {
     pub builders: BuilderScope,
     /// The type of an integer without a bound and without an `int32` or `int64` format.
     pub unbounded_integers: UnboundedIntegerType,
+    /// Whether integers with the format `int32`, `uint32` or `uint64` have the type of the same name (`i32`,
+    /// `u32`, `u64`) instead of `i64`. Valid values outside of the type are rejected when they are parsed.
+    pub machine_integers: bool,
     /// Whether a schema with `properties` but without `type` is treated as an object.
     pub implied_objects: bool,
     /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
@@ -360,6 +363,7 @@ impl Default for TypeOptions {
         Self {
             builders: BuilderScope::Requests,
             unbounded_integers: UnboundedIntegerType::I64,
+            machine_integers: false,
             implied_objects: true,
             implied_otherwise: Vec::new(),
             families: None,
@@ -514,7 +518,8 @@ pub struct ClientConfig {
     /// default, it is treated as a fault.
     pub skip_unsupported: Option<bool>,
     /// The properties of error responses, such as `code` or an id, that the `Display` output of an error
-    /// shows. The default is none, because error responses may contain secrets.
+    /// shows: a name applies to every error response, and a selector, which contains `#`, only to the responses
+    /// whose property it selects. The default is none, because error responses may contain secrets.
     pub shown: Vec<String>,
     /// Whether the module `credentials` is generated. It has a setter for each of the `securitySchemes`, and
     /// a transport that adds the credentials that the `security` of an operation requires. The default is

@@ -1,7 +1,6 @@
 //! Generates the models: the Rust types of a contract, with the code that parses, serializes and checks their
 //! values.
 
-mod aliases;
 mod builders;
 mod checks;
 mod conversions;
@@ -33,6 +32,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId},
     shape::{
         ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeAlias, TypeBody, TypeDef, TypeId, TypeRef,
+        find_aliases, place_alias,
     },
     tables::TableSet,
 };
@@ -132,7 +132,7 @@ impl<'a> ModelEmitter<'a> {
         builders: BTreeSet<TypeId>,
     ) -> Self {
         let is_open = |body: &TypeBody| matches!(body, TypeBody::Struct(body) if body.additional.is_none());
-        let aliases = aliases::find_aliases(graph, shapes);
+        let aliases = find_aliases(graph, shapes);
         let type_names = shapes.types.iter().map(|def| &def.name).chain(aliases.keys()).cloned().collect();
         Self {
             graph,
@@ -331,7 +331,7 @@ impl<'a> ModelEmitter<'a> {
     /// Returns the Rust type of a field or element, as it is written in the current module. If the location
     /// has an alias for the type, the alias is used.
     fn place_type_tokens(&self, ty: &TypeRef, conj: &SchemaConjunction) -> TokenStream {
-        self.aliased_type_tokens(ty, aliases::place_alias(self.graph, self.shapes, ty, conj))
+        self.aliased_type_tokens(ty, place_alias(self.graph, self.shapes, ty, conj))
     }
 
     fn aliased_type_tokens(&self, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
@@ -339,8 +339,7 @@ impl<'a> ModelEmitter<'a> {
         match ty {
             TypeRef::Json => self.runtime_item(RuntimeImport::Json),
             TypeRef::Bool => quote!(bool),
-            TypeRef::Int(IntKind::I64) => quote!(i64),
-            TypeRef::Int(IntKind::U64) => quote!(u64),
+            TypeRef::Int(kind) => int_type(*kind),
             TypeRef::Number => self.runtime_item(RuntimeImport::Number),
             TypeRef::String => self.prelude_item("String"),
             TypeRef::Secret => self.runtime_item(RuntimeImport::Secret),
@@ -448,6 +447,11 @@ impl RustTypes for ModelEmitter<'_> {
     }
 }
 
+fn int_type(kind: IntKind) -> TokenStream {
+    let name = ident(kind.name());
+    quote!(#name)
+}
+
 /// Returns a Rust type as it is written in a module beside those of the areas, such as `client`.
 fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
     let inner_type = |inner: &TypeRef| full_type(shapes, inner, alias);
@@ -455,8 +459,7 @@ fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> Tok
     match ty {
         TypeRef::Json => quote!(#runtime::Json),
         TypeRef::Bool => quote!(bool),
-        TypeRef::Int(IntKind::I64) => quote!(i64),
-        TypeRef::Int(IntKind::U64) => quote!(u64),
+        TypeRef::Int(kind) => int_type(*kind),
         TypeRef::Number => quote!(#runtime::Number),
         TypeRef::String => quote!(String),
         TypeRef::Secret => quote!(#runtime::Secret),

@@ -443,6 +443,7 @@ impl Project {
             wire: &self.config.wire,
             wire_schemas: &contract.options.wire,
             wire_selectors: &contract.options.wire_selectors,
+            shown: &contract.options.shown,
         }
     }
 }

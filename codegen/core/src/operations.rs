@@ -344,15 +344,9 @@ fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenS
     out
 }
 
-fn response_row(
-    call: &PlannedCall<'_>,
-    answers: &ResponseSet,
-    status: StatusPattern,
-    outcome: ResponseOutcome,
-    rows: &mut RowWriter<'_>,
-) -> TokenStream {
-    rows.used.operation.extend(["ResponseKind", "ResponseSpec", "StatusRange"]);
-    let statuses = match status {
+/// Returns the variant of the runtime's `StatusRange`, without the name of the enum.
+pub(crate) fn status_variant(status: StatusPattern) -> TokenStream {
+    match status {
         StatusPattern::Code(code) => {
             let code = Literal::u16_unsuffixed(code);
             quote!(Code(#code))
@@ -362,7 +356,18 @@ fn response_row(
             quote!(Class(#class))
         }
         StatusPattern::Default => quote!(Default),
-    };
+    }
+}
+
+fn response_row(
+    call: &PlannedCall<'_>,
+    answers: &ResponseSet,
+    status: StatusPattern,
+    outcome: ResponseOutcome,
+    rows: &mut RowWriter<'_>,
+) -> TokenStream {
+    rows.used.operation.extend(["ResponseKind", "ResponseSpec", "StatusRange"]);
+    let statuses = status_variant(status);
     let word = ident(match outcome {
         ResponseOutcome::Success => "Success",
         ResponseOutcome::Error => "Error",

@@ -39,6 +39,8 @@ pub struct SchemaOptions {
     pub areas: BTreeMap<SchemaId, String>,
     /// True if unbounded integers become `Number` instead of `i64`.
     pub exact_integers: bool,
+    /// True if the formats of integers select `i32`, `u32` and `u64`.
+    pub machine_integers: bool,
     /// True if a schema with `properties` but without `type` describes an object.
     pub implied_objects: bool,
     /// The schemas whose unsupported pattern is not checked.
@@ -55,6 +57,8 @@ pub struct SchemaOptions {
     pub wire: BTreeMap<SchemaId, WireSettings>,
     /// The selectors of `wire`, with the schemas that they match.
     pub wire_selectors: BTreeMap<String, Vec<SchemaId>>,
+    /// The selectors of `client.shown`, with the schemas that they match.
+    pub shown: BTreeMap<String, Vec<SchemaId>>,
     /// The traits that every type derives; `Default` is derived only if that is possible.
     pub common_derives: Vec<String>,
 }
@@ -65,6 +69,7 @@ impl SchemaOptions {
     pub fn from_types(types: &TypeOptions) -> Self {
         Self {
             exact_integers: types.unbounded_integers == UnboundedIntegerType::Exact,
+            machine_integers: types.machine_integers,
             implied_objects: types.implied_objects,
             ..Self::default()
         }
@@ -86,6 +91,7 @@ impl SchemaOptions {
             replace,
             areas,
             exact_integers,
+            machine_integers,
             implied_objects,
             unchecked,
             views,
@@ -94,8 +100,12 @@ impl SchemaOptions {
             attributes,
             wire,
             wire_selectors,
+            shown,
             common_derives: everywhere,
         } = self;
+        let remap_selectors = |selectors: BTreeMap<String, Vec<SchemaId>>| {
+            selectors.into_iter().map(|(selector, ids)| (selector, moved.remap_list(ids))).collect()
+        };
         Self {
             names: moved.remap_keys(names),
             value_names: moved.remap_keys(value_names),
@@ -106,6 +116,7 @@ impl SchemaOptions {
             replace: moved.remap_keys(replace),
             areas: moved.remap_keys(areas),
             exact_integers,
+            machine_integers,
             implied_objects,
             unchecked: moved.remap_set(unchecked),
             views: views.into_iter().map(|view| moved.remap_list(view)).collect(),
@@ -113,10 +124,8 @@ impl SchemaOptions {
             formats,
             attributes: moved.remap_keys(attributes),
             wire: moved.remap_keys(wire),
-            wire_selectors: wire_selectors
-                .into_iter()
-                .map(|(selector, ids)| (selector, moved.remap_list(ids)))
-                .collect(),
+            wire_selectors: remap_selectors(wire_selectors),
+            shown: remap_selectors(shown),
             common_derives: everywhere,
         }
     }

@@ -21,6 +21,7 @@ mod parts;
 mod path_order;
 mod reason;
 mod responses;
+mod shown_fields;
 mod streams;
 mod text_shape;
 mod unused_names;
@@ -43,6 +44,8 @@ pub use parts::{MultipartPart, PartArity, PartForm};
 pub(crate) use path_order::{assign_constants, check_ambiguous_paths};
 pub(crate) use responses::outcome_of;
 pub use responses::{ResponseCase, ResponseEnum, ResponseOutcome, ResponsePayload, ResponseSet};
+pub use shown_fields::ShownFields;
+pub(crate) use shown_fields::is_selector;
 pub use streams::StreamItem;
 pub use streams::{
     StreamContent, StreamPlan, StreamedBody, StreamedResponse, check_stream_options as check_streams,
@@ -89,6 +92,8 @@ pub struct PlanInput<'a> {
     pub wire_schemas: &'a BTreeMap<SchemaId, WireSettings>,
     /// The selectors in `wire.schemas`, with the schemas that they match.
     pub wire_selectors: &'a BTreeMap<String, Vec<SchemaId>>,
+    /// The selectors in `client.shown`, with the schemas that they match.
+    pub shown: &'a BTreeMap<String, Vec<SchemaId>>,
 }
 
 /// The two groups of operations, each with its own plan: those that clients call and those that the API
@@ -131,6 +136,8 @@ pub struct SidePlan<'a> {
     pub scopes: Vec<(String, Option<String>)>,
     /// True if the enum of a registry table named [`SCOPE`] is used instead of a generated enum of scopes.
     pub scope_table: bool,
+    /// The fields of error responses that `client.shown` selects.
+    pub shown: Vec<ShownFields<'a>>,
 }
 
 /// The event data with which many servers end a stream of JSON events.
@@ -385,6 +392,11 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
         common_error: common,
         scopes,
         scope_table,
+        shown: shown_fields::find_shown_fields(
+            given.graph,
+            operations.iter(),
+            &given.shown.values().flatten().copied().collect(),
+        ),
     }
 }
 

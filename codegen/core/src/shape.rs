@@ -16,6 +16,7 @@ mod object_form;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod type_aliases;
 mod unions;
 mod unused_types;
 
@@ -23,14 +24,15 @@ pub(crate) use build::MAX_ENUM_VARIANTS;
 pub use build::build_shapes;
 pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
-pub use display::display_type;
+pub use display::{display_place_type, display_type};
 pub(crate) use enum_annotations::{integer_constants, named_constants};
 pub use object_form::{MemberRule, ObjectForm};
+pub use type_aliases::{find_aliases, place_alias};
 pub use unions::is_tagged_union;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, schema::TagCertainty};
+use contract_runtime::{Json, Number, schema::TagCertainty};
 
 use crate::{
     arena::{Arena, Id},
@@ -48,7 +50,7 @@ pub enum TypeRef {
     Json,
     /// `bool`.
     Bool,
-    /// `i64` or `u64`.
+    /// A machine integer such as `i64`.
     Int(IntKind),
     /// An exact decimal number.
     Number,
@@ -122,10 +124,60 @@ impl TypeRef {
 /// The machine integer type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntKind {
+    /// `i32`.
+    I32,
+    /// `u32`.
+    U32,
     /// `i64`.
     I64,
     /// `u64`.
     U64,
+}
+
+impl IntKind {
+    /// Returns the name of the Rust type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+        }
+    }
+
+    /// Returns the smallest value of the type.
+    #[must_use]
+    pub fn least(self) -> i128 {
+        match self {
+            Self::I32 => i32::MIN.into(),
+            Self::I64 => i64::MIN.into(),
+            Self::U32 | Self::U64 => 0,
+        }
+    }
+
+    /// Returns the greatest value of the type.
+    #[must_use]
+    pub fn greatest(self) -> i128 {
+        match self {
+            Self::I32 => i32::MAX.into(),
+            Self::U32 => u32::MAX.into(),
+            Self::I64 => i64::MAX.into(),
+            Self::U64 => u64::MAX.into(),
+        }
+    }
+
+    /// Returns true if the value is in the range of the type.
+    #[must_use]
+    pub fn contains(self, value: i128) -> bool {
+        (self.least()..=self.greatest()).contains(&value)
+    }
+
+    /// Returns the integer if it is in the range of the type.
+    #[must_use]
+    pub fn value_of(self, number: &Number) -> Option<i128> {
+        number.as_i128().filter(|value| self.contains(*value))
+    }
 }
 
 /// A generated type, with the schemas that describe its values.

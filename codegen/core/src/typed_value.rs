@@ -14,8 +14,7 @@ use std::cmp::Reverse;
 use contract_runtime::{Json, Map, Number, schema::TagCertainty};
 
 use crate::shape::{
-    IntKind, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef, VariantSelector,
-    VariantTag,
+    ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef, VariantSelector, VariantTag,
 };
 
 /// A value in the form that a generated type holds.
@@ -25,7 +24,7 @@ pub enum TypedValue {
     /// A value of a type from outside the generated crate.
     Replaced(Json),
     Bool(bool),
-    /// An `i64` or a `u64`.
+    /// A machine integer such as `i64`.
     Int(i128),
     Number(Number),
     String(String),
@@ -134,7 +133,7 @@ pub(crate) fn has_unique_members(shapes: &Shapes, typed: &TypedValue) -> bool {
     }
 }
 
-/// Converts a machine integer (`i64` or `u64`) to a number.
+/// Converts a machine integer of at most 64 bits to a number.
 pub(crate) fn integer_number(value: i128) -> Number {
     i64::try_from(value)
         .map_or_else(|_| Number::from(u64::try_from(value).unwrap_or_default()), Number::from_i64)
@@ -146,10 +145,7 @@ fn read_at(shapes: &Shapes, ty: &TypeRef, json: &Json, left: u8) -> Option<Typed
         (TypeRef::Json, _) => TypedValue::Json(json.clone()),
         (TypeRef::Replaced(..), _) => TypedValue::Replaced(json.clone()),
         (TypeRef::Bool, Json::Bool(value)) => TypedValue::Bool(*value),
-        (TypeRef::Int(kind), Json::Number(number)) => TypedValue::Int(match kind {
-            IntKind::I64 => number.as_i64()?.into(),
-            IntKind::U64 => number.as_u64()?.into(),
-        }),
+        (TypeRef::Int(kind), Json::Number(number)) => TypedValue::Int(kind.value_of(number)?),
         (TypeRef::Number, Json::Number(number)) => TypedValue::Number(number.clone()),
         (TypeRef::String, Json::String(text)) => TypedValue::String(text.clone()),
         (TypeRef::Secret, Json::String(text)) => TypedValue::Secret(text.clone()),

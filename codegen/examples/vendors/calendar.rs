@@ -58,7 +58,7 @@ pub(crate) async fn run(
     match events.delete("primary", "gone", Default::default()).await {
         Ok(response) => lines.push(response.status().to_string()),
         // The document lists only successes.
-        Err(Error::UnexpectedResponse(response)) => lines.push(response.status.to_string()),
+        Err(Error::UnexpectedResponse(response)) => lines.push(response.status().to_string()),
         Err(error) => return Err(error.into()),
     }
     Ok(lines)

@@ -7,7 +7,6 @@ use crate::chat::{
     calls::ListGuildMembersOptions,
     client::{Client, Error},
     credentials::Credentials,
-    headers::RateLimitHeaders,
     runtime::transport::Transport,
     servers,
     types::{
@@ -49,7 +48,7 @@ pub(crate) async fn run(
     };
     let message = client.create_message(&channel.id, &greeting).await?;
     lines.push(format!("message {} by {}", message.id, message.author.username));
-    let headers: RateLimitHeaders = message.typed_headers();
+    let headers = message.typed_headers();
     if let Some(remaining) = headers.x_rate_limit_remaining()? {
         lines.push(format!("{remaining} requests remain"));
     }

@@ -448,7 +448,7 @@ impl<'g> Comparison<'g> {
         subject: &str,
         message: String,
     ) {
-        let levels = LevelPair { readers: rule.readers, writers: rule.writers };
+        let levels = LevelPair { readers: rule.readers, writers: rule.writers, reason: None };
         self.report_levels(rule, levels, places, subject, message);
     }
 
@@ -461,9 +461,11 @@ impl<'g> Comparison<'g> {
         subject: &str,
         message: String,
     ) {
-        let levels = rules::webhook_levels(rule.id)
-            .map_or((rule.readers, rule.writers), |levels| (levels.readers, levels.writers));
-        let levels = LevelPair { readers: levels.0, writers: levels.1 };
+        let (readers, writers, reason) = match rules::webhook_levels(rule.id) {
+            Some(levels) => (levels.readers, levels.writers, Some(levels.reason)),
+            None => (rule.readers, rule.writers, None),
+        };
+        let levels = LevelPair { readers, writers, reason };
         self.report_levels(rule, levels, places, subject, message);
     }
 
@@ -478,6 +480,7 @@ impl<'g> Comparison<'g> {
         let levels = LevelPair {
             readers: self.raise_within_major(rule, levels.readers),
             writers: self.raise_within_major(rule, levels.writers),
+            ..levels
         };
         let site = ComparisonSite::new(subject, ValueUse::Read);
         self.record_change(rule, levels, &site, places, message);
@@ -496,9 +499,9 @@ impl<'g> Comparison<'g> {
         let today = self.options.today;
         let removal = places.0.and_then(|place| lifecycle::judge_removal(rule, self.old, place, today));
         if removal.as_ref().is_some_and(|removal| removal.is_allowed) {
-            let LevelPair { readers, writers } = levels;
+            let LevelPair { readers, writers, .. } = levels;
             let highest = ChangeLevel::Additive;
-            levels = LevelPair { readers: readers.min(highest), writers: writers.min(highest) };
+            levels = LevelPair { readers: readers.min(highest), writers: writers.min(highest), ..levels };
         }
         let locations = self.locate_places(places, (None, None));
         let finding = NewFinding { rule, levels, locations, message, proof: None, removal };
@@ -648,7 +651,7 @@ impl<'g> Comparison<'g> {
     /// question.
     fn record_finding(&mut self, mut finding: NewFinding, site: &ComparisonSite) {
         let highest = if site.is_harmless { ChangeLevel::Additive } else { ChangeLevel::Breaking };
-        let LevelPair { readers, writers } = &mut finding.levels;
+        let LevelPair { readers, writers, .. } = &mut finding.levels;
         (*readers, *writers) = ((*readers).min(highest), (*writers).min(highest));
         let Some(open) = &mut self.open_question else {
             self.findings.record(finding, site);
@@ -707,8 +710,8 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
 /// other role gets `Same`.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
-        ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },
-        ValueUse::Write => LevelPair { readers: ChangeLevel::Same, writers: level },
+        ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same, reason: None },
+        ValueUse::Write => LevelPair { readers: ChangeLevel::Same, writers: level, reason: None },
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p Docume
 pub(super) struct LevelPair {
     pub(super) readers: ChangeLevel,
     pub(super) writers: ChangeLevel,
+    /// The reason for the levels; `None` if it is that of the rule.
+    pub(super) reason: Option<&'static str>,
 }
 
 /// The outcome of an attempt to prove a change.
@@ -57,6 +59,8 @@ struct RecordedFinding {
     /// The witnesses that were found, by path. A witness is a value that only one of the versions accepts.
     witnesses: BTreeMap<PathEdge, String>,
     removal: Option<RemovalNote>,
+    /// The reasons for the levels. An element that operations and webhooks use may have two.
+    reasons: Vec<&'static str>,
     /// Whether a proof was attempted for at least one path.
     has_proof_attempt: bool,
     /// Whether all attempted proofs succeeded.
@@ -121,8 +125,8 @@ impl<'g> FindingLog<'g> {
 
     /// Records a change. If an equal change was recorded before, the new path is added to that change.
     pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
-        let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof, removal } =
-            finding;
+        let NewFinding { rule, levels, locations, message, proof, removal } = finding;
+        let LevelPair { readers, writers, reason } = levels;
         let edge = self.edge_to(site);
         let key = FindingKey { rule: rule.id, locations: locations.clone(), message: message.clone() };
         let index = *self.index.entry(key).or_insert(self.findings.len());
@@ -132,6 +136,10 @@ impl<'g> FindingLog<'g> {
         let Some(finding) = self.findings.get_mut(index) else { return };
         // Changes with equal locations have the same lifecycle.
         finding.removal = finding.removal.take().or(removal);
+        let reason = reason.unwrap_or(rule.reason);
+        if !finding.reasons.contains(&reason) {
+            finding.reasons.push(reason);
+        }
         finding.change.readers = finding.change.readers.max(readers);
         finding.change.writers = finding.change.writers.max(writers);
         if let Some(ProofOutcome { is_proven, witness }) = proof {
@@ -172,7 +180,8 @@ impl<'g> FindingLog<'g> {
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {
-            let RecordedFinding { mut change, paths, mut witnesses, removal, .. } = finding;
+            let RecordedFinding { mut change, paths, mut witnesses, removal, reasons, .. } = finding;
+            change.reason = reasons.join(" ");
             (change.subject, change.uses) = resolved.describe_paths(&paths);
             change.witness = resolved.worst_path(&paths).and_then(|path| witnesses.remove(path));
             if let Some(RemovalNote { text, .. }) = &removal {
@@ -197,6 +206,7 @@ impl RecordedFinding {
             rule: rule.id,
             readers: ChangeLevel::Same,
             writers: ChangeLevel::Same,
+            reason: String::new(),
             old,
             new,
             subject: String::new(),
@@ -212,6 +222,7 @@ impl RecordedFinding {
             paths: BTreeMap::new(),
             witnesses: BTreeMap::new(),
             removal: None,
+            reasons: Vec::new(),
             has_proof_attempt: false,
             are_all_proven: true,
         }

@@ -557,7 +557,7 @@ fn escape_command_property(text: &str) -> String {
 }
 
 /// The note about rules whose changes are breaking within a major version.
-const PERMANENCE_NOTE: &str = "Within a major version it is breaking for every affected client.";
+const PERMANENCE_NOTE: &str = "Within a major version, declared elements must not be removed, so that the change is breaking for every affected client.";
 
 /// Renders the table of all rules, or one rule with its reason.
 ///
@@ -624,6 +624,15 @@ fn shorten_value(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::drift::{CompareOptions, ContractVersion, compare, report};
+
+    /// No explanation of a rule contains the same condition twice.
+    #[test]
+    fn explanations_do_not_repeat_the_major_version() {
+        for rule in crate::drift::rules::RULES {
+            let text = report::explain_rule(Some(rule.id)).unwrap();
+            assert!(text.to_lowercase().matches("within a major version").count() <= 1, "{text}");
+        }
+    }
 
     /// A changed description requires a new patch version. The unchanged version 1.0.0 is reported as too
     /// low, 1.0.1 as sufficient.

@@ -368,7 +368,7 @@ rules! {
         "optional response header removed",
         A,
         S,
-        "Readers handle its absence. Within a major version, declared elements must not be removed.",
+        "Readers handle its absence.",
     ));
     RESPONSE_HEADER_REQUIRED = new_rule("response-header-required", "response header became required", A, S, "Readers can depend on it.");
     RESPONSE_HEADER_STYLE_CHANGED = new_rule(
@@ -419,8 +419,7 @@ rules! {
         "optional property removed",
         A,
         B,
-        "Readers handle its absence, but the service ignores or rejects it when writers send it. Within a \
-        major version, declared elements must not be removed.",
+        "Readers handle its absence, but the service ignores or rejects it when writers send it.",
     ));
     PROPERTY_RESERVED_REMOVED = removal_rule(new_rule(
         "property-reserved-removed",

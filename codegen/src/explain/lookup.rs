@@ -5,7 +5,7 @@ use contract_codegen_core::{
     generate::select_schemas,
     plan::{ContractPlan, OperationSide},
     resolve::suggest,
-    shape::{TypeBody, TypeId},
+    shape::{TypeBody, TypeId, find_aliases},
 };
 
 use super::ExplainTarget;
@@ -18,11 +18,11 @@ pub(super) fn find_targets(
     name: &str,
 ) -> Vec<ExplainTarget> {
     let shapes = &contract.shapes;
-    if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
+    if let Some(id) = find_type(contract, name) {
         return vec![ExplainTarget::Type(id)];
     }
     if let Some((owner, member)) = name.split_once('.')
-        && let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == owner)
+        && let Some(id) = find_type(contract, owner)
         && let Some(index) = field_names(contract, id)
             .position(|(wire, rust)| wire == member || rust.trim_end_matches('_') == member)
     {
@@ -55,6 +55,13 @@ pub(super) fn find_targets(
     out
 }
 
+/// Returns the type with a name, or the type for which an alias with this name stands.
+fn find_type(contract: &AnalyzedContract, name: &str) -> Option<TypeId> {
+    let shapes = &contract.shapes;
+    let own = shapes.ids().find(|&id| shapes.get(id).name == name);
+    own.or_else(|| find_aliases(&contract.graph, shapes).get(name).copied())
+}
+
 fn field_names(contract: &AnalyzedContract, id: TypeId) -> impl Iterator<Item = (&str, &str)> {
     let fields = match &contract.shapes.get(id).body {
         TypeBody::Struct(body) => body.fields.as_slice(),
@@ -70,14 +77,14 @@ pub(super) fn nearest_name(
     name: &str,
 ) -> Option<String> {
     let shapes = &contract.shapes;
-    let owner = name
-        .split_once('.')
-        .map(|(owner, member)| (shapes.ids().find(|&id| shapes.get(id).name == owner), member));
+    let owner = name.split_once('.').map(|(owner, member)| (find_type(contract, owner), member));
     if let Some((Some(id), member)) = owner {
         let names = field_names(contract, id).flat_map(|(wire, rust)| [wire, rust]);
         return suggest::nearest_match(member, names).map(|near| format!("{}.{near}", shapes.get(id).name));
     }
     let types = shapes.types.iter().map(|def| def.name.as_str());
     let calls = plans.iter().flat_map(|plan| &plan.calls).map(|call| call.operation.id.as_str());
-    suggest::nearest_match(name, types.chain(calls)).map(str::to_owned)
+    let aliases = find_aliases(&contract.graph, shapes);
+    let names = types.chain(aliases.keys().map(String::as_str)).chain(calls);
+    suggest::nearest_match(name, names).map(str::to_owned)
 }

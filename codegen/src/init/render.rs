@@ -188,6 +188,10 @@ fn write_types(page: &mut TomlPage, found: &InitFindings) {
         }
     }
     page.add_comment("unbounded-integers = \"i64\"");
+    page.add_comment(
+        "Use `i32`, `u32` and `u64` for the formats `int32`, `uint32` and `uint64` of integers.",
+    );
+    page.add_comment("machine-integers = false");
     let implied = match found.implied_objects {
         0 => String::new(),
         count => format!("; {} here", count_noun(count, "schema")),
@@ -291,7 +295,7 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         "Generate credentials: a setter for each entry of `securitySchemes`, and a transport that adds them.",
     );
     page.add_comment("credentials = true");
-    page.add_comment("Fields of error responses that the messages of errors show, such as a code or an id.");
+    page.add_comment("Fields of error responses that the messages of errors show, such as a code or an id: names, or selectors.");
     page.add_comment("shown = []");
     page.add_comment("A client for the operations of each tag: `client.issues().list(…)`.");
     if found.operations > MANY_OPERATIONS && !found.tags.is_empty() {

@@ -296,10 +296,104 @@ fn existing_packages_join_a_new_workspace() {
     );
 }
 
+/// A contract with three tags, whose types refer to each other in several ways: types of one tag, of two, of all,
+/// and of none, unions, enumerations, headers, forms, errors and streams.
+const TAGS: &str = r"
+openapi: 3.1.0
+info: { title: Depots, version: '1' }
+security: [{ token: [] }]
+paths:
+  /ships:
+    get:
+      operationId: ships/list
+      tags: [ships]
+      parameters:
+        - { name: kind, in: query, schema: { $ref: '#/components/schemas/Kind' } }
+        - { name: order, in: query, schema: { enum: [up, down] } }
+      responses:
+        '200': { description: '', headers: { X-Total: { schema: { type: integer } } }, content: { application/json: { schema: { type: array, items: { $ref: '#/components/schemas/Ship' } } } } }
+        default: { $ref: '#/components/responses/fault' }
+    post:
+      operationId: ships/add
+      tags: [ships]
+      requestBody: { required: true, content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } }, multipart/form-data: { schema: { type: object, properties: { file: { type: string, format: binary } } } } } }
+      responses:
+        '201': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+        '202': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Part' } } } }
+        default: { $ref: '#/components/responses/fault' }
+  /parts/{id}:
+    parameters: [{ name: id, in: path, required: true, schema: { type: integer, enum: [1, 2] } }]
+    get:
+      operationId: parts/read
+      tags: [parts]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Part' } } } }
+        '404': { description: '', headers: { Retry-After: { schema: { type: integer } } }, content: { application/json: { schema: { $ref: '#/components/schemas/Missing' } } } }
+  /events:
+    get:
+      operationId: events/watch
+      tags: [events]
+      parameters: [{ name: order, in: query, schema: { enum: [up, down] } }]
+      responses:
+        '200': { description: '', content: { text/event-stream: { schema: { $ref: '#/components/schemas/Event' } } } }
+        default: { $ref: '#/components/responses/fault' }
+  /status:
+    get:
+      operationId: status
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Status' } } } } }
+components:
+  securitySchemes: { token: { type: http, scheme: bearer } }
+  responses:
+    fault: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Fault' } } } }
+  schemas:
+    Kind: { enum: [cargo, scout] }
+    Ship: { type: object, required: [kind], properties: { kind: { $ref: '#/components/schemas/Kind' }, parts: { type: array, items: { $ref: '#/components/schemas/Part' } }, hull: { type: object, properties: { size: { type: integer } } } } }
+    Part: { type: object, properties: { size: { $ref: '#/components/schemas/Size' }, next: { $ref: '#/components/schemas/Part' } } }
+    Size: { type: integer, minimum: 1 }
+    Missing: { allOf: [{ $ref: '#/components/schemas/Fault' }], properties: { id: { type: integer } } }
+    Fault: { type: object, properties: { code: { type: string } } }
+    Event: { oneOf: [{ $ref: '#/components/schemas/Started' }, { $ref: '#/components/schemas/Stopped' }], discriminator: { propertyName: type, mapping: { started: '#/components/schemas/Started', stopped: '#/components/schemas/Stopped' } } }
+    Started: { type: object, required: [type], properties: { type: { const: started }, ship: { $ref: '#/components/schemas/Kind' } } }
+    Stopped: { type: object, required: [type], properties: { type: { const: stopped } } }
+    Status: { type: object, properties: { text: { type: string } } }
+    Unused: { type: object, properties: { also: { $ref: '#/components/schemas/OfUnused' } } }
+    OfUnused: { enum: [a, b] }
+";
+
+/// A package with `tag-features` compiles with all tags, with each of them, and without tags.
+#[test]
+fn packages_compile_with_the_features_of_each_tag() {
+    let folder = Folder::new("tag-features");
+    folder.put("tags.yaml", TAGS);
+    folder.put(
+        "codegen.toml",
+        "inputs = ['tags.yaml']\npackage = 'depots'\n[output]\npath = 'api'\nmember = false\n[client]\nby-tag = true\ntag-features = true\n",
+    );
+    folder.run(&["generate", "codegen.toml"]).expect_exit(0);
+    let package = folder.0.join("api");
+    // An alias that only callers use does not make its target unconditional.
+    let models = fs::read_to_string(package.join("src/models.rs")).unwrap();
+    let both = "#[cfg(any(feature = \"tag-events\", feature = \"tag-ships\"))]\n";
+    assert!(models.contains(&format!("{both}/// Alias of [`ShipsListOrder`]")), "{models}");
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+    fs::copy(lock, package.join("Cargo.lock")).unwrap();
+    for tags in ["", "tag-ships", "tag-parts", "tag-events", "tag-ships,tag-parts,tag-events"] {
+        for part in ["client", "server", "client,server"] {
+            run_check(&package, &["--no-default-features", "--features", &format!("{part},{tags}")]);
+        }
+    }
+}
+
 /// Checks all packages of a folder with the compiler; warnings are errors.
 fn check_packages(folder: &Path) {
+    run_check(folder, &["--workspace"]);
+}
+
+/// Runs `cargo check` in a folder; warnings are errors.
+fn run_check(folder: &Path, arguments: &[&str]) {
     let result = Command::new(env!("CARGO"))
-        .args(["check", "--offline", "--workspace", "--quiet"])
+        .args(["check", "--offline", "--quiet"])
+        .args(arguments)
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages"))
         .env("RUSTFLAGS", "-Dwarnings")

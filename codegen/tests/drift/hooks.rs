@@ -256,6 +256,8 @@ fn messages_depend_on_the_sender() {
         messages,
         ["410 was removed; values that writers of the old version send may be rejected or ignored"]
     );
+    let reason = "The service no longer understands this response when receivers send it.";
+    assert_eq!(found[0].reason, reason);
     let explanation = report::explain_rule(Some("error-response-removed")).unwrap();
     assert!(
         explanation.contains("In webhooks and callbacks") && explanation.contains("For writers: breaking"),

@@ -127,5 +127,5 @@ fn sarif_describes_raised_levels() {
         &ReportOptions::default(),
     );
     assert!(log.contains("\"ruleId\": \"property-removed\""), "{log}");
-    assert!(log.contains("Within a major version it is breaking for every affected client."), "{log}");
+    assert!(log.contains("Within a major version, declared elements must not be removed"), "{log}");
 }

@@ -75,6 +75,8 @@ pub mod dynamic_ref_scope;
 pub mod enum_all_of_ref;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
 pub mod enum_case_clash;
+#[path = "../cases/enum_integers/expected/root.rs"]
+pub mod enum_integers;
 #[path = "../cases/enum_mixed_null/expected/root.rs"]
 pub mod enum_mixed_null;
 #[path = "../cases/enum_odd_names/expected/root.rs"]
@@ -161,6 +163,8 @@ pub mod number_bounds;
 pub mod number_decimals;
 #[path = "../cases/number_huge_bounds/expected/root.rs"]
 pub mod number_huge_bounds;
+#[path = "../cases/number_machine/expected/root.rs"]
+pub mod number_machine;
 #[path = "../cases/number_whole/expected/root.rs"]
 pub mod number_whole;
 #[path = "../cases/openapi_30/expected/root.rs"]
@@ -376,9 +380,10 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
         "dynamic_ref_generic" => models!(dynamic_ref_generic: AddShipsBody, Item, Person, PersonPage),
         "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),
-        "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input),
+        "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input, InputLevel),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
-        "enum_mixed_null" => models!(enum_mixed_null: Input, InputAgain, InputFlag, InputFlagText, InputLevel, InputShape, InputShapeText, InputTwice, InputTwiceText),
+        "enum_integers" => models!(enum_integers: Input, InputEither, InputEitherInteger, InputEitherText, InputLevel, InputListItem, InputMaybe, InputSky),
+        "enum_mixed_null" => models!(enum_mixed_null: Input, InputAgain, InputFlag, InputFlagText, InputLevel, InputShape, InputShapeText, InputTwice, InputTwiceInteger, InputTwiceText),
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
@@ -388,7 +393,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "faults_patterns" => models!(faults_patterns: Input),
         "faults_references" => models!(faults_references: Either, EitherValue, Idle, Input, Second),
         "faults_schemas" => models!(faults_schemas: Idle, Input),
-        "faults_yaml" => models!(faults_yaml: Base, Derived, ReadPhone),
+        "faults_yaml" => models!(faults_yaml: Base, Derived, DerivedStep, ReadPhone),
         "format_annotation" => models!(format_annotation: Input, Link, Moment),
         "format_assertion" => models!(format_assertion: Booking, BookingKind, Id, Meta, Told),
         "formats" => models!(formats: Booking, BookingAny, BookingKind, Id),
@@ -421,7 +426,8 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_bounds" => models!(number_bounds: Byte, Digit, Input),
         "number_decimals" => models!(number_decimals: Input),
         "number_huge_bounds" => models!(number_huge_bounds: Input),
-        "number_whole" => models!(number_whole: Input, InputKind),
+        "number_machine" => models!(number_machine: Input, InputListed, InputText, Level, Port),
+        "number_whole" => models!(number_whole: Input, InputKind, InputTag),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Keeper, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),
         "openapi_32" => models!(openapi_32: Book, Disc, Filter, Medium, Paper, Search),
@@ -497,7 +503,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
-        "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky),
+        "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputLevel, InputMood, InputState, InputTold, InputTwin, Sky),
         "vendor_calendar" => models!(vendor_calendar: CalendarEventsDeleteSendUpdates, CalendarEventsListOrderBy, Event, EventAttendee, EventDateTime, Events),
         "vendor_chat" => models!(vendor_chat: CreateGuildChannelRequest, ErrorResponse, GuildChannelResponse, GuildMemberResponse, MessageAllowedMentionsRequest, MessageAllowedMentionsRequestParseItem, MessageCreateRequest, MessageEditRequestPartial, MessageResponse, RatelimitedResponse, RichEmbed, SnowflakeType, UserResponse),
         "vendor_cloud" => models!(vendor_cloud: Droplet, DropletCreateImage, DropletCreateSshKeysItem, DropletMultiCreate, DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse, DropletsCreateResponseMultipleDropletResponse, DropletsCreateResponseSingleDropletResponse, DropletsListResponse, Error, MetaMeta, Project, ProjectBaseEnvironment, ProjectsPatchResponse, Region),

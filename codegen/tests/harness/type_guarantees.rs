@@ -241,6 +241,59 @@ fn unrepresentable_integers_have_their_own_error() {
     assert!(is_at("/list/1"), "{error:?}");
 }
 
+/// A valid integer outside of the type of its format does not wrap, and its location is reported. The tables
+/// accept it.
+#[test]
+fn integers_outside_of_a_machine_type_are_unrepresentable() {
+    use compiled::number_machine::types::Input;
+    for (member, pointer) in [
+        (r#""signed":2147483648"#, "/signed"),
+        (r#""signed":-2147483649.0"#, "/signed"),
+        (r#""unsigned":-1"#, "/unsigned"),
+        (r#""unsigned":4294967296"#, "/unsigned"),
+        (r#""large":-1"#, "/large"),
+        (r#""long":9223372036854775808"#, "/long"),
+        (r#""text":2147483648"#, "/text"),
+        (r#""list":[0,4294967295,-7]"#, "/list/2"),
+        (r#""by":{"a":-1,"b":1e10}"#, "/by/b"),
+    ] {
+        let signed = if pointer == "/signed" { "" } else { r#""signed":1,"# };
+        let text = format!(r#"{{{signed}{member},"fixed":3}}"#);
+        Input::VALIDATOR
+            .validate(&Json::parse(text.as_bytes()).unwrap())
+            .unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        let error = Input::parse(text.as_bytes()).unwrap_err();
+        let is_at = matches!(&error, DocumentError::Unrepresentable { pointer: at, .. } if at == pointer);
+        assert!(is_at, "{text}: {error:?}");
+    }
+    let read = Input::parse_valid(br#"{"signed":7.0,"fixed":3e0,"unsigned":3e9}"#).unwrap();
+    let types: (i32, Option<u32>, u64, Option<i64>) = (read.signed, read.unsigned, read.fixed, read.beyond);
+    assert_eq!(types, (7, Some(3_000_000_000), 3, None));
+    assert_eq!(read.to_json().unwrap().to_string(), r#"{"signed":7,"fixed":3,"unsigned":3000000000}"#);
+    assert_eq!(Input::builder().signed(1).build().unwrap().fixed, 3);
+}
+
+/// Integers of an inline `enum` have a type with constants, which converts from integers and strings and keeps
+/// other values when it is parsed.
+#[test]
+fn inline_integer_enums_have_constants() {
+    use compiled::enum_integers::types::{Input, InputLevel, InputMaybe, InputSky};
+    let input = Input::parse(br#"{"level":7,"sky":18,"maybe":2}"#).unwrap();
+    assert!(!input.is_valid() && input.level.get() == 7 && input.sky == Some(InputSky::HEAVY_RAIN));
+    assert_eq!(input.maybe, Some(Nullable::Value(InputMaybe::VALUE_2)));
+    assert_eq!(input.to_json().unwrap().to_string(), r#"{"level":7,"sky":18,"maybe":2}"#);
+    assert_eq!(Input::new(InputLevel::VALUE_MINUS_2).sky_or_default(), InputSky::HEAVY_RAIN);
+    assert_eq!(InputLevel::ALL, [InputLevel::VALUE_1, InputLevel::VALUE_MINUS_2, InputLevel::VALUE_30]);
+    assert_eq!(
+        ("-2".parse(), InputLevel::try_from(30)),
+        (Ok(InputLevel::VALUE_MINUS_2), Ok(InputLevel::VALUE_30))
+    );
+    assert!("2".parse::<InputLevel>().is_err() && "x".parse::<InputLevel>().is_err());
+    assert!(InputLevel::try_from(2).is_err() && InputLevel::VALUE_30.to_string() == "30");
+    let is_sunny = |sky: InputSky| matches!(sky, InputSky::SUNNY);
+    assert!(is_sunny(InputSky::try_from(42).unwrap()));
+}
+
 /// A member that only one branch declares may have any value if another branch matches. The type can hold
 /// every such document.
 #[test]

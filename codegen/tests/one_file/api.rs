@@ -117,6 +117,8 @@ pub mod client {
 
         type ErrorBody = super::types::Problem;
 
+        type Headers = ::contract_runtime::client::NoHeaders;
+
         fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
             Self::request_for(api_client, &self.id)
         }

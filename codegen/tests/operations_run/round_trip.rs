@@ -175,7 +175,9 @@ fn assert_same_kinds<C: Call>(call: &C) {
             Ok(_) => Some(ResponseKind::Success),
             Err(Error::ErrorResponse(_)) => Some(ResponseKind::Error),
             // An invalid body is reported for any status.
-            Err(Error::UnexpectedResponse(other)) if other.reason != UnexpectedReason::UndocumentedStatus => {
+            Err(Error::UnexpectedResponse(other))
+                if *other.reason() != UnexpectedReason::UndocumentedStatus =>
+            {
                 continue;
             }
             Err(Error::UnexpectedResponse(_)) => None,
@@ -263,8 +265,8 @@ fn missing_media_type_selects_the_first_json_type() {
     let Err(Error::UnexpectedResponse(response)) = export(r#"{"seconds":1}"#) else {
         panic!("the body must not be parsed as another type")
     };
-    let UnexpectedReason::Shape { violations: Some(violations), .. } = response.reason else {
-        panic!("the violations are missing: {:?}", response.reason)
+    let UnexpectedReason::Shape { violations: Some(violations), .. } = response.reason() else {
+        panic!("the violations are missing: {:?}", response.reason())
     };
     let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.keyword)).collect();
     assert_eq!(found, [("/id", "required")]);

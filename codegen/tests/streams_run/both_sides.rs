@@ -286,7 +286,7 @@ async fn strings_event_objects_and_sequences_are_streamed() {
     let response = client.ticker_stream().await.unwrap();
     assert_eq!(response.header("x-room"), Some("7"));
     // An invalid header does not affect the stream.
-    let received: TickerHeaders = response.typed_headers();
+    let received = response.typed_headers();
     let error = received.x_seats().unwrap_err();
     assert_eq!(error.to_string(), "the response header `X-Seats` is not an integer");
     assert_eq!(received.x_room().unwrap().as_deref(), Some("7"));

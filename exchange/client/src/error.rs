@@ -481,23 +481,23 @@ impl From<CallError<Problem>> for Error {
                 })
             }
             CallError::UnexpectedResponse(answer) => {
-                let kind = match (&code, answer.status) {
+                let kind = match (&code, answer.status()) {
                     (None, status) if status.is_client_error() => match error_kind_for_status(status) {
                         kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
                         // The page of a proxy does not come from the exchange.
                         _ => ErrorKind::Protocol,
                     },
-                    (None, status) if status.is_success() => match answer.reason {
+                    (None, status) if status.is_success() => match answer.reason() {
                         UnexpectedReason::Syntax { .. }
                         | UnexpectedReason::MissingBody
                         | UnexpectedReason::Encoding => ErrorKind::OutcomeUnknown,
                         _ => ErrorKind::Protocol,
                     },
-                    _ => error_kind_for_code(code.as_ref(), answer.status),
+                    _ => error_kind_for_code(code.as_ref(), answer.status()),
                 };
                 // In every case, the operators can find the call by its id, and the repeat safety of its
                 // operation applies.
-                let called = answer.extensions.get::<CallIdentity>().cloned();
+                let called = answer.extensions().get::<CallIdentity>().cloned();
                 let error = Self::from_inner(about(kind));
                 match called {
                     Some(called) => error.with_call(called),

@@ -30,9 +30,9 @@ impl ProblemErrorExt for Error<Problem> {
                 Some(&response.body().code).filter(|code| is_code(code.as_str())).cloned()
             }
             Self::UnexpectedResponse(response)
-                if response.status.is_client_error() || response.status.is_server_error() =>
+                if response.status().is_client_error() || response.status().is_server_error() =>
             {
-                read_string_field(&response.body, "code").filter(|code| is_code(code)).map(Code::from)
+                read_string_field(response.body(), "code").filter(|code| is_code(code)).map(Code::from)
             }
             _ => None,
         }
@@ -49,7 +49,7 @@ impl ProblemErrorExt for Error<Problem> {
         let from_header = || self.header("x-correlation-id").map(str::to_owned).filter(|id| is_id(id));
         let from_body = || match self {
             Self::UnexpectedResponse(response) => {
-                read_string_field(&response.body, "correlationId").filter(|id| is_id(id))
+                read_string_field(response.body(), "correlationId").filter(|id| is_id(id))
             }
             _ => None,
         };

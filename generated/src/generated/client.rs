@@ -714,6 +714,8 @@ impl Call for super::calls::ServiceDocumentCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -747,6 +749,8 @@ impl Call for super::calls::InstallationLabelCall {
     type Success = super::types::Installation;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -782,6 +786,8 @@ impl Call for super::calls::AccountCheckCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -816,6 +822,8 @@ impl Call for super::calls::CatalogResolveCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -845,6 +853,8 @@ impl Call for super::calls::CatalogLocationsCall {
     type Success = super::types::LocationList;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -880,6 +890,8 @@ impl Call for super::calls::BlueprintsReadCall {
     type Success = super::types::BlueprintPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -917,6 +929,8 @@ impl Call for super::calls::BlueprintsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -951,6 +965,8 @@ impl Call for super::calls::StockReadCall {
     type Success = super::types::StockPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -988,6 +1004,8 @@ impl Call for super::calls::StockWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1022,6 +1040,8 @@ impl Call for super::calls::ShipsReadCall {
     type Success = super::types::ShipPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1059,6 +1079,8 @@ impl Call for super::calls::ShipsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1088,6 +1110,8 @@ impl Call for super::calls::OrgUnitsReadCall {
     type Success = super::types::OrgUnitList;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1124,6 +1148,8 @@ impl Call for super::calls::OrgStockReadCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1157,6 +1183,8 @@ impl Call for super::calls::OrgStockMembersCall {
     type Success = super::types::OrgStockMembers;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.unit)
@@ -1194,6 +1222,8 @@ impl Call for super::calls::OrgStockWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1223,6 +1253,8 @@ impl Call for super::calls::DemandReadCall {
     type Success = super::types::OrgDemand;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1260,6 +1292,8 @@ impl Call for super::calls::DraftsBlueprintsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1296,6 +1330,8 @@ impl Call for super::calls::DraftsRefineryCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1329,6 +1365,8 @@ impl Call for super::calls::ContractOpenapiCall {
     type Success = super::responses::ContractOpenapiResponse;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1376,6 +1414,8 @@ impl Call for super::calls::ContractSchemaCall {
     type Success = super::responses::ContractSchemaResponse;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name, &self.options)

@@ -26,6 +26,8 @@ pub trait Call: Sized {
     type Success;
     /// The type of the body of an error response.
     type ErrorBody;
+    /// The type of the declared headers of a successful response, or [`NoHeaders`](super::NoHeaders).
+    type Headers: 'static;
 
     /// Builds the HTTP request from the arguments.
     fn build_request(&self, core: &ApiClient) -> RequestBuilder;
@@ -95,7 +97,7 @@ impl<'a, C: Call> PendingCall<'a, C> {
 }
 
 impl<C: Call> Future for PendingCall<'_, C> {
-    type Output = Result<Response<C::Success>, Error<C::ErrorBody>>;
+    type Output = Result<Response<C::Success, C::Headers>, Error<C::ErrorBody>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let core = self.client;
@@ -113,7 +115,8 @@ impl<C: Call> Future for PendingCall<'_, C> {
             return Poll::Pending;
         };
         Poll::Ready(match response {
-            Ok(response) => C::parse_response(RawResponse::new(response, operation, core.shown_fields)),
+            Ok(response) => C::parse_response(RawResponse::new(response, operation, core.shown_fields))
+                .map(Response::with_header_type),
             Err(error) => Err(Error::Transport(error)),
         })
     }

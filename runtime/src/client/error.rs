@@ -155,18 +155,50 @@ impl From<TransportError> for SendError {
 ///
 /// `Display` and `Debug` print only the status and the reason.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct UnexpectedResponse {
-    /// The HTTP status.
-    pub status: StatusCode,
-    /// All headers.
-    pub headers: HeaderMap,
-    /// The undecoded body. It may contain anything, so do not log it.
-    pub body: Bytes,
-    /// Values that the transport attached; see [`Response::extensions`].
-    pub extensions: Extensions,
-    /// The first difference from the contract.
-    pub reason: UnexpectedReason,
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) extensions: Extensions,
+    pub(super) reason: UnexpectedReason,
+}
+
+impl UnexpectedResponse {
+    /// Returns the HTTP status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Returns all headers.
+    #[must_use]
+    pub const fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Returns the undecoded body. It may contain anything, so do not log it.
+    #[must_use]
+    pub const fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// Returns the undecoded body.
+    #[must_use]
+    pub fn into_body(self) -> Bytes {
+        self.body
+    }
+
+    /// Returns the values that the transport attached; see [`Response::extensions`].
+    #[must_use]
+    pub const fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Returns the first difference from the contract.
+    #[must_use]
+    pub const fn reason(&self) -> &UnexpectedReason {
+        &self.reason
+    }
 }
 
 impl fmt::Display for UnexpectedResponse {

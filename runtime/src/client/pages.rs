@@ -70,7 +70,7 @@ impl<P: ItemPage> ItemPage for Nullable<P> {
     }
 }
 
-impl<P: ItemPage> ItemPage for Response<P> {
+impl<P: ItemPage, H> ItemPage for Response<P, H> {
     type Item = P::Item;
 
     fn items(&self) -> &[P::Item] {
@@ -290,7 +290,7 @@ impl<C: PagedCall> PageStream<C> {
 
 impl<C: PagedCall + 'static> PageStream<C> {
     /// Returns the next page, or `None` after the last one.
-    pub async fn next(&mut self) -> Option<Result<Response<C::Page>, PageError<C::ErrorBody>>> {
+    pub async fn next(&mut self) -> Option<Result<Response<C::Page, C::Headers>, PageError<C::ErrorBody>>> {
         poll_fn(|context| self.poll(context)).await
     }
 
@@ -298,7 +298,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
     fn poll(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Response<C::Page>, PageError<C::ErrorBody>>>> {
+    ) -> Poll<Option<Result<Response<C::Page, C::Headers>, PageError<C::ErrorBody>>>> {
         let (page_request, mut sending) = match std::mem::replace(&mut self.state, PageStreamState::Stopped) {
             PageStreamState::Stopped => return Poll::Ready(None),
             PageStreamState::Faulted(fault) => return Poll::Ready(Some(Err(PageError::Page(fault)))),
@@ -327,7 +327,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
         &mut self,
         page_request: &PageRequest,
         response: Response<C::Success>,
-    ) -> Option<Response<C::Page>> {
+    ) -> Option<Response<C::Page, C::Headers>> {
         let mut page = None;
         let response = response.map(|body| page = C::into_page(body));
         let Some(page) = page else {
@@ -353,7 +353,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
             Err(fault) => self.state = PageStreamState::Faulted(fault),
         }
         self.remaining_pages = self.remaining_pages.map(|left| left.saturating_sub(1));
-        Some(response.map(|()| page))
+        Some(response.map(|()| page).with_header_type())
     }
 }
 
@@ -361,7 +361,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
 impl<C: PagedCall> Unpin for PageStream<C> {}
 
 impl<C: PagedCall + 'static> Stream for PageStream<C> {
-    type Item = Result<Response<C::Page>, PageError<C::ErrorBody>>;
+    type Item = Result<Response<C::Page, C::Headers>, PageError<C::ErrorBody>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.poll(context)

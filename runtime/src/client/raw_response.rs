@@ -11,7 +11,7 @@ use crate::{
     depth,
     json::Json,
     media_type::MediaType,
-    operation::{ContentSpec, Operation},
+    operation::{ContentSpec, Operation, StatusRange},
     read::{self, ReadJson},
     violation::Violations,
 };
@@ -19,13 +19,48 @@ use crate::{
 /// The maximum length of a field in an error summary, in bytes.
 const MAX_SHOWN_LENGTH: usize = 128;
 
+/// The fields of error bodies that the `Display` output of errors shows.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ShownFields {
+    /// The fields of every error response.
+    pub(super) names: &'static [&'static str],
+    /// Further fields of some responses.
+    pub(super) responses: &'static [ResponseFields],
+}
+
+/// The fields of one error response that the `Display` output of errors shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseFields {
+    /// The `operationId`.
+    pub operation: &'static str,
+    /// The statuses of the response in the contract.
+    pub statuses: StatusRange,
+    /// The names of the fields in the body.
+    pub fields: &'static [&'static str],
+}
+
+impl ShownFields {
+    /// Returns the fields of a response, without duplicates.
+    fn of_response(&self, operation: &Operation, status: u16) -> Vec<&'static str> {
+        let mut fields = self.names.to_vec();
+        let statuses = operation.response_for_status(status).map(|response| response.statuses);
+        let own = self.responses.iter().filter(|row| row.operation == operation.id);
+        for name in own.filter(|row| Some(row.statuses) == statuses).flat_map(|row| row.fields) {
+            if !fields.contains(name) {
+                fields.push(name);
+            }
+        }
+        fields
+    }
+}
+
 /// A response whose body is not parsed yet, together with its operation.
 ///
 /// Generated code matches on the status and calls one of the consuming methods.
 pub struct RawResponse {
     response: http::Response<Bytes>,
     operation: &'static Operation,
-    shown_fields: &'static [&'static str],
+    shown_fields: ShownFields,
 }
 
 /// A decoded body, or the reason why decoding failed. Generated code converts it into a success response or
@@ -57,12 +92,12 @@ impl<T> DecodedBody<T> {
 }
 
 impl RawResponse {
-    /// Creates a response. The `Display` output of its errors may show the string fields `shown_fields` of an
-    /// error body.
+    /// Creates a response. The `Display` output of its errors may show the string fields `shown` of an error
+    /// body.
     pub(super) const fn new(
         response: http::Response<Bytes>,
         operation: &'static Operation,
-        shown: &'static [&'static str],
+        shown: ShownFields,
     ) -> Self {
         Self { response, operation, shown_fields: shown }
     }
@@ -243,12 +278,13 @@ impl RawResponse {
     /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are too
     /// long or not printable ASCII.
     fn summarize_error(&self) -> Option<Box<str>> {
-        if self.shown_fields.is_empty() || !(self.is_json() || self.may_be_json_text()) {
+        let fields = self.shown_fields.of_response(self.operation, self.status());
+        if fields.is_empty() || !(self.is_json() || self.may_be_json_text()) {
             return None;
         }
         let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
         let mut message = String::new();
-        for name in self.shown_fields {
+        for name in fields {
             let Some(text) = members.get(name).and_then(Json::as_str) else { continue };
             if text.len() <= MAX_SHOWN_LENGTH && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
                 let comma = if message.is_empty() { "" } else { ", " };

@@ -19,9 +19,9 @@ use crate::{
 /// use contract_runtime::client::{HeaderMap, InvalidHeader, ReceivedHeaders, ResponseHeaders};
 /// use contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 ///
-/// struct ListIssuesHeaders(ReceivedHeaders);
+/// struct ListIssuesHeaders<'a>(ReceivedHeaders<'a>);
 ///
-/// impl ListIssuesHeaders {
+/// impl ListIssuesHeaders<'_> {
 ///     fn x_next_page(&self) -> Result<Option<i64>, InvalidHeader> {
 ///         const NEXT_PAGE: Parameter = Parameter {
 ///             name: "X-Next-Page",
@@ -32,9 +32,11 @@ use crate::{
 ///     }
 /// }
 ///
-/// impl ResponseHeaders for ListIssuesHeaders {
-///     fn from_received(headers: ReceivedHeaders) -> Self {
-///         Self(headers)
+/// impl ResponseHeaders for ListIssuesHeaders<'_> {
+///     type Borrowed<'a> = ListIssuesHeaders<'a>;
+///
+///     fn from_received(headers: ReceivedHeaders<'_>) -> ListIssuesHeaders<'_> {
+///         ListIssuesHeaders(headers)
 ///     }
 /// }
 ///
@@ -43,27 +45,30 @@ use crate::{
 /// assert_eq!(ListIssuesHeaders::from_headers(&headers).x_next_page()?, Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait ResponseHeaders: Sized {
+pub trait ResponseHeaders {
+    /// This type, with the lifetime of the response from which it borrows.
+    type Borrowed<'a>;
+
     /// Wraps the headers of a response.
-    fn from_received(headers: ReceivedHeaders) -> Self;
+    fn from_received(headers: ReceivedHeaders<'_>) -> Self::Borrowed<'_>;
 
     /// Returns the typed headers of a response, such as those of an error response.
-    fn from_headers(headers: &HeaderMap) -> Self {
-        Self::from_received(ReceivedHeaders(headers.clone()))
+    fn from_headers(headers: &HeaderMap) -> Self::Borrowed<'_> {
+        Self::from_received(ReceivedHeaders(headers))
     }
 }
 
 /// The headers of a response before they are parsed.
-#[derive(Clone)]
-pub struct ReceivedHeaders(HeaderMap);
+#[derive(Clone, Copy)]
+pub struct ReceivedHeaders<'a>(&'a HeaderMap);
 
-impl ReceivedHeaders {
+impl ReceivedHeaders<'_> {
     /// Parses a header that every response contains.
     ///
     /// # Errors
     /// If the header is missing or does not have the type `T`.
     pub fn required<T: for<'de> ReadJson<'de> + Send>(&self, row: &Parameter) -> Result<T, InvalidHeader> {
-        required_header(&self.0, row)
+        required_header(self.0, row)
     }
 
     /// Parses a header that a response may lack. An empty value counts as absent if the type has no empty
@@ -75,12 +80,12 @@ impl ReceivedHeaders {
         &self,
         row: &Parameter,
     ) -> Result<Option<T>, InvalidHeader> {
-        optional_header(&self.0, row)
+        optional_header(self.0, row)
     }
 }
 
 /// Shows only the number of headers, because the headers may contain secrets.
-impl fmt::Debug for ReceivedHeaders {
+impl fmt::Debug for ReceivedHeaders<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReceivedHeaders").field("headers", &self.0.len()).finish()
     }

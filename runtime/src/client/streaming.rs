@@ -15,8 +15,8 @@ use http::{HeaderValue, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::{
-    ApiClient, Call, Error, RawResponse, RequestBuilder, RequestChecks, Response, UnexpectedReason,
-    error::SendError,
+    ApiClient, Call, Error, NoHeaders, RawResponse, RequestBuilder, RequestChecks, Response,
+    UnexpectedReason, error::SendError,
 };
 use crate::{
     operation::{BodyFormat, ContentSpec, ItemFormat, ItemFraming, Operation, ResponseKind},
@@ -38,20 +38,21 @@ pub trait StreamCall: Call {
 }
 
 type BoxedFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type CallResult<T, E> = Result<Response<T>, Error<E>>;
+type CallResult<T, E, H> = Result<Response<T, H>, Error<E>>;
+type SendCall<T, E, H> = fn(ApiClient, RequestBuilder) -> BoxedFuture<CallResult<T, E, H>>;
 
 /// A future that sends a call through a streaming transport. It resolves as soon as the head of the response
 /// arrives, or for an upload with the complete response. Nothing is sent before the first poll.
 #[must_use = "a call is sent when it is awaited"]
-pub struct PendingStreamCall<T, E>(PendingStreamState<T, E>);
+pub struct PendingStreamCall<T, E, H = NoHeaders>(PendingStreamState<T, E, H>);
 
-enum PendingStreamState<T, E> {
-    Unsent(Box<(ApiClient, RequestBuilder)>, fn(ApiClient, RequestBuilder) -> BoxedFuture<CallResult<T, E>>),
-    Sending(BoxedFuture<CallResult<T, E>>),
+enum PendingStreamState<T, E, H> {
+    Unsent(Box<(ApiClient, RequestBuilder)>, SendCall<T, E, H>),
+    Sending(BoxedFuture<CallResult<T, E, H>>),
     Done,
 }
 
-impl<T, E> PendingStreamCall<T, E> {
+impl<T, E, H> PendingStreamCall<T, E, H> {
     /// Attaches a value for the transport; see
     /// [`PendingCall::with_extension`](super::PendingCall::with_extension).
     pub fn with_extension<X: Clone + Send + Sync + 'static>(self, extension: X) -> Self {
@@ -75,8 +76,8 @@ impl<T, E> PendingStreamCall<T, E> {
     }
 }
 
-impl<T, E> Future for PendingStreamCall<T, E> {
-    type Output = CallResult<T, E>;
+impl<T, E, H> Future for PendingStreamCall<T, E, H> {
+    type Output = CallResult<T, E, H>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut sending = match std::mem::replace(&mut self.0, PendingStreamState::Done) {
@@ -93,7 +94,7 @@ impl<T, E> Future for PendingStreamCall<T, E> {
     }
 }
 
-impl<T, E> fmt::Debug for PendingStreamCall<T, E> {
+impl<T, E, H> fmt::Debug for PendingStreamCall<T, E, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let request = match &self.0 {
             PendingStreamState::Unsent(ready, _) => Some(&ready.1),
@@ -108,12 +109,12 @@ impl ApiClient {
     pub fn open_stream<C: StreamCall + 'static>(
         &self,
         request: RequestBuilder,
-    ) -> PendingStreamCall<C::Stream, C::ErrorBody>
+    ) -> PendingStreamCall<C::Stream, C::ErrorBody, C::Headers>
     where
         C::Stream: 'static,
         C::ErrorBody: 'static,
     {
-        let run = |core, request| -> BoxedFuture<CallResult<C::Stream, C::ErrorBody>> {
+        let run = |core, request| -> BoxedFuture<CallResult<C::Stream, C::ErrorBody, C::Headers>> {
             Box::pin(open_stream_call::<C>(core, request))
         };
         PendingStreamCall(PendingStreamState::Unsent(Box::new((self.clone(), request)), run))
@@ -123,12 +124,12 @@ impl ApiClient {
     pub fn upload_stream<C: Call + 'static>(
         &self,
         request: RequestBuilder,
-    ) -> PendingStreamCall<C::Success, C::ErrorBody>
+    ) -> PendingStreamCall<C::Success, C::ErrorBody, C::Headers>
     where
         C::Success: 'static,
         C::ErrorBody: 'static,
     {
-        let run = |core, request| -> BoxedFuture<CallResult<C::Success, C::ErrorBody>> {
+        let run = |core, request| -> BoxedFuture<CallResult<C::Success, C::ErrorBody, C::Headers>> {
             Box::pin(send_upload::<C>(core, request))
         };
         PendingStreamCall(PendingStreamState::Unsent(Box::new((self.clone(), request)), run))
@@ -154,7 +155,7 @@ impl ApiClient {
 async fn open_stream_call<C: StreamCall>(
     core: ApiClient,
     request: RequestBuilder,
-) -> CallResult<C::Stream, C::ErrorBody> {
+) -> CallResult<C::Stream, C::ErrorBody, C::Headers> {
     let (operation, request) = request.into_streaming_http(&core.base_url)?;
     let again = into_replayable(&core, operation, &request);
     let behind = request.headers().get(LAST_EVENT_ID).map(|id| id.as_bytes().to_vec());
@@ -165,7 +166,7 @@ async fn open_stream_call<C: StreamCall>(
         let reopen = again.map(|again| Box::new(again) as Box<dyn StreamReopener>);
         let (limits, checks) = (core.stream_limits, ItemChecks::Tolerant);
         let source = StreamSource { body, content, limits, checks, reopener: reopen, last_event_id };
-        return Ok(Response::from_parts(parts, C::Stream::from_source(source)));
+        return Ok(Response::from_parts(parts, C::Stream::from_source(source)).with_header_type());
     }
     let response =
         collect_response(response, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
@@ -182,12 +183,13 @@ async fn open_stream_call<C: StreamCall>(
 async fn send_upload<C: Call>(
     core: ApiClient,
     request: RequestBuilder,
-) -> CallResult<C::Success, C::ErrorBody> {
+) -> CallResult<C::Success, C::ErrorBody, C::Headers> {
     let (operation, request) = request.into_streaming_http(&core.base_url)?;
     let response = open_response(&core.transport, operation, request).await?;
     let response =
         collect_response(response, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
     C::parse_response(RawResponse::new(response, operation, core.shown_fields))
+        .map(Response::with_header_type)
 }
 
 async fn open_response(

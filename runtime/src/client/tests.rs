@@ -87,6 +87,7 @@ impl Call for Write {
     const OPERATION: &'static Operation = &WRITE;
     type Success = Option<Json>;
     type ErrorBody = ();
+    type Headers = NoHeaders;
 
     fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         core.request(Self::OPERATION).json_value("application/json", self)
@@ -107,6 +108,7 @@ macro_rules! silent {
             const OPERATION: &'static Operation = &$operation;
             type Success = ();
             type ErrorBody = ();
+            type Headers = NoHeaders;
 
             fn build_request(&self, client: &ApiClient) -> RequestBuilder {
                 client.request(Self::OPERATION)
@@ -269,12 +271,49 @@ fn too_deep_response_is_reported() {
     let read = |levels: usize| {
         let body = format!(r#"{{"deep":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
         let response = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
-        Write::parse_response(RawResponse::new(response, &WRITE, &[]))
+        Write::parse_response(RawResponse::new(response, &WRITE, ShownFields::default()))
     };
     assert!(read(512).unwrap().body().is_some());
     for levels in [513, 600, 20_000] {
         let Err(Error::UnexpectedResponse(response)) = read(levels) else { panic!("{levels} levels") };
         assert_eq!(response.reason, UnexpectedReason::TooDeep);
+    }
+}
+
+/// Fields of single responses are shown only for their operation and status, in addition to those of all
+/// responses.
+#[test]
+fn shown_fields_depend_on_the_response() {
+    static FAIL: Operation = Operation {
+        id: "fail",
+        responses: &[
+            operation::ResponseSpec { kind: ResponseKind::Error, ..answer(400, &[PET]) },
+            operation::ResponseSpec { statuses: StatusRange::Class(5), ..answer(500, &[PET]) },
+        ],
+        ..Operation::EMPTY
+    };
+    static OTHER: Operation = Operation { id: "other", ..FAIL };
+    let shown = ShownFields {
+        names: &["id"],
+        responses: &[
+            ResponseFields { operation: "fail", statuses: StatusRange::Code(400), fields: &["code", "id"] },
+            ResponseFields { operation: "fail", statuses: StatusRange::Class(5), fields: &["trace"] },
+        ],
+    };
+    let print = |operation, status: u16| {
+        let body = Bytes::from_static(br#"{"id":"i","code":"c","trace":"t"}"#);
+        let response = http::Response::builder().status(status).header("content-type", "application/json");
+        let raw = RawResponse::new(response.body(body).unwrap(), operation, shown);
+        raw.error_json::<(), Json>().unwrap_err().to_string()
+    };
+    for (operation, status, expected) in [
+        (&FAIL, 400, "id i, code c"),
+        (&FAIL, 503, "id i, trace t"),
+        (&OTHER, 400, "id i"),
+        (&FAIL, 404, "id i"),
+    ] {
+        let text = print(operation, status);
+        assert!(text.ends_with(&format!(": {expected}")), "{text}");
     }
 }
 
@@ -285,7 +324,7 @@ fn unreadable_response_keeps_its_extensions() {
         let mut response = http::Response::builder().status(status).body(Bytes::from(body)).unwrap();
         response.extensions_mut().insert("the second call");
         let Err(Error::UnexpectedResponse(response)) =
-            Write::parse_response(RawResponse::new(response, &WRITE, &[]))
+            Write::parse_response(RawResponse::new(response, &WRITE, ShownFields::default()))
         else {
             panic!("{status} accepted")
         };
@@ -329,7 +368,7 @@ fn json_sent_as_plain_text_is_parsed() {
             .header("content-type", media_type)
             .body(Bytes::from_static(body.as_bytes()))
             .unwrap();
-        match Write::parse_response(RawResponse::new(response, &WRITE, &[])) {
+        match Write::parse_response(RawResponse::new(response, &WRITE, ShownFields::default())) {
             Ok(response) => Ok(response.into_body().map(|body| body.to_string())),
             Err(Error::UnexpectedResponse(response)) => Err(response.reason),
             Err(error) => panic!("{error:?}"),

@@ -177,6 +177,15 @@ macro_rules! int_newtype {
                 Self::new(number)
             }
         }
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::contract::UnknownValue;
+            /// Parses an integer such as `7` and validates it.
+            fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
+                let number = text.parse::<$int>().ok();
+                let value = number.and_then(|number| Self::new(number).ok());
+                value.ok_or($crate::contract::UnknownValue(stringify!($name)))
+            }
+        }
         impl ::std::convert::From<$name> for $int {
             fn from(value: $name) -> Self {
                 value.0

@@ -123,8 +123,13 @@ impl Evaluation<'_> {
         if let [Candidate { id, index, effort, .. }] = compared.as_slice() {
             return Some(ClosestBranch::Branch { id: *id, index: *index, effort: *effort });
         }
-        let mut missing: Vec<String> = compared.into_iter().map(|one| one.missing).collect::<Option<_>>()?;
-        missing.dedup();
+        let mut missing: Vec<String> = Vec::new();
+        for candidate in compared {
+            let name = candidate.missing?;
+            if !missing.contains(&name) {
+                missing.push(name);
+            }
+        }
         (missing.len() <= MAX_MISSING).then_some(ClosestBranch::Missing(missing))
     }
 

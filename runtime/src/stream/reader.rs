@@ -16,7 +16,7 @@ use crate::{
     Json,
     contract::DocumentError,
     depth,
-    operation::{BodyFormat, ContentSpec, ItemFormat, ItemFraming},
+    operation::{BodyFormat, ItemFormat, ItemFraming},
     read::{self, ReadJson},
     schema::Validator,
     sequence::{ItemDecoder, ItemPosition, RawItem},
@@ -254,6 +254,6 @@ fn read_document<T: for<'de> ReadJson<'de> + Send>(
 
 /// Returns true if bodies of this media type are streamed.
 #[cfg(feature = "client")]
-pub(crate) fn is_streamed(content: &ContentSpec) -> bool {
+pub(crate) fn is_streamed(content: &crate::operation::ContentSpec) -> bool {
     matches!(content.format, BodyFormat::Stream | BodyFormat::Items(_))
 }

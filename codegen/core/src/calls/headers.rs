@@ -133,13 +133,15 @@ fn write_received(
     quote! {
         #about
         #[derive(Clone, Debug)]
-        pub struct #name(ReceivedHeaders);
+        pub struct #name<'a>(ReceivedHeaders<'a>);
 
-        impl #name { #(#methods)* }
+        impl #name<'_> { #(#methods)* }
 
-        impl ResponseHeaders for #name {
-            fn from_received(headers: ReceivedHeaders) -> Self {
-                Self(headers)
+        impl ResponseHeaders for #name<'_> {
+            type Borrowed<'a> = #name<'a>;
+
+            fn from_received(headers: ReceivedHeaders<'_>) -> #name<'_> {
+                #name(headers)
             }
         }
     }

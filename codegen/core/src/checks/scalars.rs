@@ -54,14 +54,14 @@ pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &ValuePlace) -> Che
         let numbers: Vec<i128> = list
             .iter()
             .filter_map(|v| v.as_number().and_then(Number::as_i128))
-            .filter(|n| fits_kind(kind, *n) && seen.insert(*n))
+            .filter(|n| kind.contains(*n) && seen.insert(*n))
             .collect();
         check = check.and(match numbers.as_slice() {
             [] => Never,
             _ => ValueTest::IntIn(place.clone(), numbers).into(),
         });
     }
-    match only_integer(s).filter(|only| fits_kind(kind, *only)) {
+    match only_integer(s).filter(|only| kind.contains(*only)) {
         Some(only) => check = check.and(ValueTest::IntIn(place.clone(), vec![only]).into()),
         None => {
             for (bound, order) in numeric_bounds(s) {
@@ -72,7 +72,8 @@ pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &ValuePlace) -> Che
     if let Some(divisor) = &s.multiple_of {
         check = check.and(match divisor.as_i64() {
             Some(1) => Always,
-            Some(d) if d > 1 => ValueTest::IntMultiple(place.clone(), d).into(),
+            // The divisor is a literal of the integer type.
+            Some(d) if d > 1 && kind.contains(d.into()) => ValueTest::IntMultiple(place.clone(), d).into(),
             _ => ValueTest::NumberMultiple(NumberOperand::Int(place.clone()), divisor.clone()).into(),
         });
     }
@@ -87,13 +88,6 @@ pub(crate) fn numeric_bounds(s: &Schema) -> impl Iterator<Item = (&Number, Compa
         (&s.exclusive_maximum, ComparisonOperator::Below),
     ];
     all.into_iter().filter_map(|(bound, order)| Some((bound.as_ref()?, order)))
-}
-
-fn fits_kind(kind: IntKind, n: i128) -> bool {
-    match kind {
-        IntKind::I64 => i64::try_from(n).is_ok(),
-        IntKind::U64 => u64::try_from(n).is_ok(),
-    }
 }
 
 /// Returns the only integer that the bounds of a schema allow, or `None` if they allow more or none.
@@ -124,10 +118,7 @@ fn int_bound(bound: &Number, order: ComparisonOperator, kind: IntKind, place: &V
         // A bound that does not fit into 128 bits is above or below every value.
         return Check::from_bool(lower == (*bound < Number::from_i64(0)));
     };
-    let (least, most) = match kind {
-        IntKind::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
-        IntKind::U64 => (0, i128::from(u64::MAX)),
-    };
+    let (least, most) = (kind.least(), kind.greatest());
     match lower {
         true if limit <= least => Always,
         true if limit > most => Never,

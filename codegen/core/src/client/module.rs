@@ -7,10 +7,30 @@ use quote::quote;
 use super::{ClientWriter, docs, pages, write};
 use crate::{
     emit::{self, ident},
-    operations::{ModuleItems, Submodule, group_gate, imported_siblings},
-    plan::{ClientGroup, OperationSide},
+    operations::{ModuleItems, Submodule, group_gate, imported_siblings, status_variant},
+    plan::{ClientGroup, OperationSide, ShownFields, is_selector},
     servers,
 };
+
+/// Returns the calls that select the fields of error responses that messages show.
+fn shown_fields(writer: &ClientWriter<'_>) -> TokenStream {
+    let names: Vec<&String> = writer.config.shown.iter().filter(|entry| !is_selector(entry)).collect();
+    let names = (!names.is_empty()).then(|| quote!(.with_shown_fields(&[#(#names),*])));
+    let responses = writer.plan.shown.iter().map(|shown| {
+        let ShownFields { operation, status, names } = shown;
+        let statuses = status_variant(*status);
+        quote! {
+            ::contract_runtime::client::ResponseFields {
+                operation: #operation,
+                statuses: ::contract_runtime::operation::StatusRange::#statuses,
+                fields: &[#(#names),*],
+            }
+        }
+    });
+    let responses: Vec<TokenStream> = responses.collect();
+    let responses = (!responses.is_empty()).then(|| quote!(.with_response_fields(&[#(#responses),*])));
+    quote!(#names #responses)
+}
 
 /// Returns the items of the client module.
 pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
@@ -76,8 +96,7 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
             }
         }
     });
-    let shown = &writer.config.shown;
-    let shown = (!shown.is_empty()).then(|| quote!(.with_shown_fields(&[#(#shown),*])));
+    let shown = shown_fields(writer);
     // Evaluated when the generated code is compiled, so that it names the package that contains it.
     let agent = quote!(.with_user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"))));
     let base_url_doc = match servers::named_servers(api).first() {

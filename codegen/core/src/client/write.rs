@@ -125,6 +125,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
             StreamContent::Items(_) => quote!(.item_stream(#media_type, body)),
         }
     });
+    let headers = call.headers.as_ref().map(|_| headers_type(side, call)).map(|headers| quote!(, #headers));
     let (success, send) = match answer {
         Some(answer) => (read_type(&answer.content, writer.types), quote!(open_stream)),
         None => (answers_type(side, &call.responses, writer.types), quote!(upload_stream)),
@@ -133,7 +134,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         #lines
         #deprecated
         #many
-        pub fn #method #generics(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal> {
+        pub fn #method #generics(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal #headers> {
             let request = super::#module::#request::request_for(#api_client, #(#given),*) #accept #sent;
             self.inner.#send::<super::#module::#request>(request)
         }
@@ -169,6 +170,17 @@ pub(super) fn write_stream_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_
     })
 }
 
+/// Returns the type of the declared headers of a successful response.
+fn headers_type(side: OperationSide, call: &PlannedCall<'_>) -> TokenStream {
+    match &call.headers {
+        Some(headers) => {
+            let (module, name) = (ident(side.headers_module()), ident(&headers.name));
+            quote!(super::#module::#name<'static>)
+        }
+        None => quote!(::contract_runtime::client::NoHeaders),
+    }
+}
+
 /// Writes the implementation of `Call` for the struct of an operation, and the function that builds its
 /// request.
 pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
@@ -186,6 +198,7 @@ pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> T
     let own = value_arguments(writer, call);
     let success = answers_type(side, &call.responses, writer.types);
     let refusal = answers_type(side, &call.errors, writer.types);
+    let headers = headers_type(side, call);
     let arms = response_arms(writer, call);
     let unknown = call.optional_parameters().any(|(_, parameter)| matches!(parameter.ty, TypeRef::Replaced(..))).then(|| {
         quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "the replaced type may or may not be `Copy`")])
@@ -203,6 +216,7 @@ pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> T
             const OPERATION: &'static Operation = #id::#variant.operation();
             type Success = #success;
             type ErrorBody = #refusal;
+            type Headers = #headers;
 
             fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
                 Self::request_for(api_client, #(#own),*)

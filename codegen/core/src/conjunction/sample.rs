@@ -325,7 +325,11 @@ fn add_numbers(all: &[&Schema], fractions: bool, out: &mut Vec<Json>) {
     let format = |name: &str| all.iter().any(|s| s.format.as_deref() == Some(name));
     // Some tools write the 64-bit maximum as the out-of-range `9223372036854776000`; the format takes
     // precedence.
-    if format("int64") || format("int32") {
+    if format("int32") {
+        numbers.retain(|n| *n >= Number::from(i32::MIN) && *n <= Number::from(i32::MAX));
+    } else if format("uint32") {
+        numbers.retain(|n| *n >= Number::from(0) && *n <= Number::from(u32::MAX));
+    } else if format("int64") {
         numbers.retain(Number::is_within_i64);
     } else if format("uint64") {
         numbers.retain(Number::is_within_u64);

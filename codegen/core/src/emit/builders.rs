@@ -1,7 +1,7 @@
 //! Generates builders, which have a setter for each field and check the value when it is built.
 
 use contract_runtime::Json;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     rust_types::RustTypes as _,
-    shape::{StructBody, StructField, TypeBody, TypeDef, TypeRef},
+    shape::{IntKind, StructBody, StructField, TypeBody, TypeDef, TypeRef},
 };
 
 impl ModelEmitter<'_> {
@@ -50,7 +50,7 @@ impl ModelEmitter<'_> {
 
     /// Returns the row of a setter in the macro call: field, kind of argument, type and name in JSON.
     fn setter_row(&self, body: &StructBody, f: &StructField) -> TokenStream {
-        let (field, wire, ty) = (ident(&f.name), &f.wire, self.type_tokens(&f.ty));
+        let (field, wire, ty) = (ident(&f.name), &f.wire, self.place_type_tokens(&f.ty, &f.conj));
         let kind = ident(match self.list_argument(&f.ty) {
             Some(list) => list.keyword(),
             None if matches!(f.ty, TypeRef::Boxed(_)) => "boxed",
@@ -74,8 +74,12 @@ impl ModelEmitter<'_> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {
             (TypeRef::String, Json::String(text)) => Some(quote!(#text.into())),
-            (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(_), Json::Number(_)) => {
+            (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(IntKind::I64), Json::Number(_)) => {
                 Some(self.constant_expression(constant))
+            }
+            (TypeRef::Int(kind), Json::Number(number)) => {
+                let value = Literal::i128_unsuffixed(kind.value_of(number)?);
+                Some(quote!(#value))
             }
             (TypeRef::Named(id), Json::String(text)) => {
                 let def = self.shapes.get(*id);

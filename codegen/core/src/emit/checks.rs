@@ -222,11 +222,16 @@ impl ModelEmitter<'_> {
                 quote!(super::formats::#name::is_match(#text))
             }
             ValueTest::IntIn(at, values) => {
-                let (at, values) =
+                let (at, literals) =
                     (value_expression(at), values.iter().copied().map(Literal::i128_unsuffixed));
-                match values.len() {
-                    1 => quote!(#at == #(#values)*),
-                    _ => quote!(matches!(#at, #(#values)|*)),
+                if let Some((least, greatest)) = integer_range(values) {
+                    let (least, greatest) =
+                        (Literal::i128_unsuffixed(least), Literal::i128_unsuffixed(greatest));
+                    return quote!(matches!(#at, #least..=#greatest));
+                }
+                match literals.len() {
+                    1 => quote!(#at == #(#literals)*),
+                    _ => quote!(matches!(#at, #(#literals)|*)),
                 }
             }
             ValueTest::IntBound(at, order, limit) => {
@@ -441,6 +446,13 @@ fn text_match_subject(text: &StringOperand) -> TokenStream {
         }
         other => text_argument(other),
     }
+}
+
+/// Returns the bounds of at least three distinct integers without gaps, for which clippy requires a range.
+fn integer_range(values: &[i128]) -> Option<(i128, i128)> {
+    let (least, greatest) = (*values.iter().min()?, *values.iter().max()?);
+    let count = i128::try_from(values.len()).ok()?;
+    (count > 2 && greatest.checked_sub(least)? == count - 1).then_some((least, greatest))
 }
 
 /// Returns true if the comparison of a length is equivalent to `is_empty()`.

@@ -12,7 +12,7 @@ use crate::{
     constraint_text::{describe_default, find_default},
     rust_types::{DefaultValue, RustTypes},
     schema::Schema,
-    shape::{IntKind, StructBody, TypeBody, TypeRef},
+    shape::{StructBody, TypeBody, TypeRef, integer_constants},
     tables::number_tokens,
 };
 
@@ -28,12 +28,8 @@ impl ModelEmitter<'_> {
         let own = || print_type(ty);
         Some(match (ty, default) {
             (TypeRef::Bool, Json::Bool(value)) => DefaultValue::Copied(own(), quote!(#value)),
-            (TypeRef::Int(IntKind::I64), Json::Number(number)) => {
-                let value = Literal::i64_unsuffixed(number.as_i64()?);
-                DefaultValue::Copied(own(), quote!(#value))
-            }
-            (TypeRef::Int(IntKind::U64), Json::Number(number)) => {
-                let value = Literal::u64_unsuffixed(number.as_u64()?);
+            (TypeRef::Int(kind), Json::Number(number)) => {
+                let value = Literal::i128_unsuffixed(kind.value_of(number)?);
                 DefaultValue::Copied(own(), quote!(#value))
             }
             (TypeRef::Number, Json::Number(number)) => {
@@ -52,6 +48,15 @@ impl ModelEmitter<'_> {
                 } else {
                     DefaultValue::Cloned(own, value)
                 }
+            }
+            (TypeRef::Named(id), Json::Number(number)) => {
+                let def = self.shapes.get(*id);
+                let TypeBody::Newtype(TypeRef::Int(_)) = &def.body else { return None };
+                let constants = integer_constants(self.graph, &self.facts_of(&def.conj));
+                let is_default = |value: &Json| value.as_number() == Some(number);
+                let name = constants.into_iter().find(|constant| is_default(constant.value))?.name;
+                let (own, name) = (own(), ident(&name));
+                DefaultValue::Copied(own.clone(), quote!(#own::#name))
             }
             (TypeRef::Vec(inner), Json::Array(items)) if items.is_empty() => {
                 DefaultValue::EmptySlice(print_type(inner))

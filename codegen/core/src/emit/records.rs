@@ -108,7 +108,8 @@ impl ModelEmitter<'_> {
             return (None, None);
         }
         let rows = arguments.into_iter().map(|field| {
-            let (name, ty) = (ident(&field.name), self.type_tokens(field.ty.unboxed()));
+            let ty = self.place_type_tokens(field.ty.unboxed(), &field.conj);
+            let name = ident(&field.name);
             let kind = ident(match SetterArgument::for_type(&field.ty, self) {
                 SetterArgument::List(list) => list.keyword(),
                 SetterArgument::Into => "into",

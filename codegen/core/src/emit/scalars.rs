@@ -119,11 +119,13 @@ impl ModelEmitter<'_> {
                     " The maximum length in characters (`maxLength`).",
                 );
             }
-            TypeRef::Int(IntKind::I64) => {
+            // `u64` has no constants.
+            TypeRef::Int(kind) if *kind != IntKind::U64 => {
                 let whole = |n: i128| {
-                    let n = Literal::i64_unsuffixed(i64::try_from(n).ok()?);
+                    let n = Literal::i128_unsuffixed(Some(n).filter(|n| kind.contains(*n))?);
                     Some(quote!(#n))
                 };
+                let int = self.type_tokens(inner);
                 let limits = |wanted: [ComparisonOperator; 2]| {
                     let all = schemas.iter().flat_map(|s| numeric_bounds(s));
                     let all = all.filter(move |(_, order)| wanted.contains(order));
@@ -131,8 +133,8 @@ impl ModelEmitter<'_> {
                 };
                 let min = limits([ComparisonOperator::AtLeast, ComparisonOperator::Above]).max();
                 let max = limits([ComparisonOperator::AtMost, ComparisonOperator::Below]).min();
-                constant("MIN", quote!(i64), min.and_then(whole), " The minimum value.");
-                constant("MAX", quote!(i64), max.and_then(whole), " The maximum value.");
+                constant("MIN", int.clone(), min.and_then(whole), " The minimum value.");
+                constant("MAX", int, max.and_then(whole), " The maximum value.");
             }
             _ => {}
         }
@@ -150,10 +152,8 @@ impl ModelEmitter<'_> {
     fn value_constants(&self, inner: &TypeRef, facts: &SchemaFacts) -> Vec<TokenStream> {
         let rows = integer_constants(self.graph, facts).into_iter().filter_map(|constant| {
             let number = constant.value.as_number()?;
-            let literal = match inner {
-                TypeRef::Int(IntKind::U64) => Literal::u64_unsuffixed(number.as_u64()?),
-                _ => Literal::i64_unsuffixed(number.as_i64()?),
-            };
+            let TypeRef::Int(kind) = inner else { return None };
+            let literal = Literal::i128_unsuffixed(kind.value_of(number)?);
             let paragraphs: Vec<String> =
                 constant.description.into_iter().chain([format!("`{number}`")]).collect();
             let (docs, name) = (doc_lines(&paragraphs), ident(&constant.name));

@@ -260,7 +260,8 @@ mod tests {
             "User": {"type": "object", "x-rust-name": "Member", "properties": {
                 "nm": {"type": "string", "x-rust-name": "fullName"},
                 "st": {"$ref": "#/components/schemas/Status", "x-rust-name": "status"},
-                "level": {"type": "integer", "enum": [1, 2]}
+                "level": {"type": "integer", "enum": [1, 2]},
+                "rate": {"type": "number", "enum": [1, 2.5]}
             }},
             "Status": {"type": "string", "enum": ["A", "B", "a/b", "10"], "x-enum-varnames": ["Alpha", "Beta", "Both", "Ten"]}
         }}
@@ -297,6 +298,7 @@ mod tests {
             "#/components/schemas/Status/enum/a/b" = "Mixed"
             "Status/enum/1" = "Blocked"
             "Status/enum/10" = "Tenth"
+            "User/properties/level/enum/1" = "Lowest"
             "##,
         )
         .unwrap();
@@ -310,6 +312,7 @@ mod tests {
             "Blocked = \"B\"",
             "Mixed = \"a/b\"",
             "Tenth = \"10\"",
+            "pub const LOWEST: Self = Self(1);",
             "pub struct Member",
             "pub full_name: Option<String>",
             "pub status: Option<Status>",
@@ -338,10 +341,7 @@ mod tests {
             ),
             ("\"User/enum/A\" = \"Active\"", "the schema is not an enumeration"),
             ("\"Nothing/enum/A\" = \"Active\"", "`names` selects no schema of the contract"),
-            (
-                "\"User/properties/level/enum/1\" = \"First\"",
-                "the value does not become a variant of an enum",
-            ),
+            ("\"User/properties/rate/enum/1\" = \"First\"", "the value does not become a variant of an enum"),
         ] {
             let problems = generate(names).unwrap_err().render(false).replace("│", "");
             let problems = problems.split_whitespace().collect::<Vec<_>>().join(" ");

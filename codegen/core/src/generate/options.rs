@@ -135,6 +135,9 @@ impl Project {
             options.wire.extend(found.iter().map(|id| (*id, *settings)));
             options.wire_selectors.insert(selector.clone(), found);
         }
+        for selector in config.client.shown.iter().filter(|entry| crate::plan::is_selector(entry)) {
+            options.shown.insert(selector.clone(), find(selector, "client.shown"));
+        }
         for view in &config.views {
             let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));
             options.views.push(found.collect());
@@ -163,7 +166,7 @@ impl Project {
             }
         }
         crate::plan::check_operation_lists(config, api, &mut problems.borrow_mut());
-        crate::plan::check_names(config, graph, api, &mut problems.borrow_mut());
+        crate::plan::check_names(config, (graph, api), &options.shown, &mut problems.borrow_mut());
         crate::plan::check_idempotency_header(config, api, &mut problems.borrow_mut());
         assign_tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
@@ -678,6 +681,7 @@ components:
             "client.transport-headers = ['order']",
             "client.shown = ['nope']",
             "client.shown = ['detail']",
+            "client.shown = ['#/components/schemas/Ship/properties/kind']",
         ] {
             let error = read(options).unwrap_err();
             assert!(error.contains("does nothing for"), "{options}: {error}");
@@ -687,7 +691,7 @@ components:
     /// Header options match regardless of case, and `client.shown` accepts properties of error responses.
     #[test]
     fn existing_headers_and_properties_are_accepted() {
-        let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner']";
+        let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner', '#/components/schemas/Fault/properties/code']";
         read(options).unwrap_or_else(|e| panic!("{e}"));
         // If an error response allows any property, every name is accepted in `client.shown`.
         let config: Config = toml::from_str("client.shown = ['code']").unwrap();

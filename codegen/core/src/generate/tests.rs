@@ -247,6 +247,85 @@ fn listed_integers_become_constants() {
     );
 }
 
+/// A selector in `client.shown` shows a field only in the error responses that contain it, also if it selects
+/// the schema to which the property refers.
+#[test]
+fn selected_fields_are_shown_for_their_responses() {
+    let document = "
+openapi: 3.1.0
+info: { title: T, version: '1' }
+paths:
+  /a:
+    get:
+      operationId: read
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Problem' } } } }
+        '400': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Problem' } } } }
+        '500': { description: '', content: { application/json: { schema: { type: object, properties: { code: { type: string } } } } } }
+  /b:
+    get:
+      operationId: list
+      responses:
+        default: { description: '', content: { application/json: { schema: { allOf: [{ $ref: '#/components/schemas/Problem' }] } } } }
+components:
+  schemas:
+    Problem: { type: object, properties: { code: { $ref: '#/components/schemas/Code' }, trace: { type: string } } }
+    Code: { type: string }
+";
+    for (shown, expected) in [
+        ("['#/components/schemas/Problem/properties/trace']", "trace"),
+        ("['#/components/schemas/Code', 'trace']", "code"),
+    ] {
+        let config = toml::from_str(&format!("[client]\nshown = {shown}")).unwrap();
+        let project = Project { config, ..Project::default() };
+        let sources = Sources::from_texts(&[("a.yaml", "", document)]).unwrap();
+        let contract = project.analyze_sources(sources).unwrap();
+        let files = project.generate_from(contract).unwrap().files.0;
+        let code: String = files["src/client.rs"].split_whitespace().collect();
+        let (_, rows) = code.split_once("with_response_fields(&[").unwrap();
+        let (rows, _) = rows.split_once("],)").unwrap();
+        let rows =
+            rows.replace("::contract_runtime::client::", "").replace("::contract_runtime::operation::", "");
+        let row = |operation: &str, statuses: &str| {
+            format!(
+                r#"ResponseFields{{operation:"{operation}",statuses:StatusRange::{statuses},fields:&["{expected}"],}},"#
+            )
+        };
+        assert_eq!(rows, row("read", "Code(400,)") + &row("list", "Default"));
+        assert_eq!(code.contains("with_shown_fields"), expected == "code");
+    }
+}
+
+/// Integers of an inline `enum` become a newtype in properties and parameters, which the call sends.
+#[test]
+fn inline_integer_enums_become_newtypes() {
+    let document = "
+openapi: 3.1.0
+info: { title: T, version: '1' }
+paths:
+  /a:
+    get:
+      operationId: list
+      parameters:
+        - { name: size, in: query, schema: { type: integer, enum: [10, 20], default: 20 } }
+        - { name: only, in: query, required: true, schema: { type: integer, enum: [1, 2] } }
+      responses: { '200': { description: '' } }
+";
+    let sources = Sources::from_texts(&[("a.yaml", "", document)]).unwrap();
+    let project = Project::default();
+    let contract = project.analyze_sources(sources).unwrap();
+    let files = project.generate_from(contract).unwrap().files.0;
+    let code: String = files.into_values().collect::<String>().split_whitespace().collect();
+    for part in [
+        "structListSize(pub(super)i64)",
+        "pubconstVALUE_10:Self=Self(10);",
+        "only:super::types::ListOnly",
+        "self.size.unwrap_or(super::types::ListSize::VALUE_20)",
+    ] {
+        assert!(code.contains(part), "{part}: {code}");
+    }
+}
+
 /// `x-enum-varnames` and `x-enum-descriptions` apply to the values of `x-extensible-enum`. Lists with the
 /// wrong length, objects as values and lists for other types are reported.
 #[test]

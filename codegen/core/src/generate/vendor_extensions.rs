@@ -138,7 +138,7 @@ fn enum_extension_problem(
         let message = format!("`{name}` has no variants to name and is ignored");
         return Some((
             message,
-            "strings become variants, and named integers of a named schema become constants; explain other values in `description`",
+            "strings become variants, and integers of a named schema or of a list become constants; explain other values in `description`",
         ));
     }
     if texts > MAX_ENUM_VARIANTS {

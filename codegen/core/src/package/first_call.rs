@@ -171,7 +171,9 @@ impl CallSources<'_> {
         );
         let fits = |value: &Json| match (ty, value) {
             (TypeRef::String, value) => value.as_str().is_some_and(is_short),
-            (TypeRef::Int(_), Json::Number(number)) => number.to_string().parse::<u32>().is_ok(),
+            (TypeRef::Int(kind), Json::Number(number)) => {
+                kind.value_of(number).is_some() && number.to_string().parse::<u32>().is_ok()
+            }
             (TypeRef::Int(_), _) => false,
             (_, value) => !matches!(value, Json::Null),
         };

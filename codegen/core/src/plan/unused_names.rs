@@ -1,11 +1,14 @@
 //! Reports options that name headers or properties that do not occur in the contract. With a misspelled name,
 //! the option would silently have no effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::media_type::MediaType;
 
-use super::IGNORED_HEADERS;
+use super::{
+    IGNORED_HEADERS,
+    shown_fields::{find_shown_fields, is_selector},
+};
 use crate::{
     api::{OpenApiDocument, ParameterIn, StatusPattern},
     config::Config,
@@ -13,11 +16,12 @@ use crate::{
     schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Reports the names of headers and properties in options that do not occur in the contract.
+/// Reports the names of headers and properties in options that do not occur in the contract. `shown` contains the
+/// schemas of each selector in `client.shown`.
 pub fn check_names(
     options: &Config,
-    graph: &SchemaGraph,
-    api: &OpenApiDocument,
+    (graph, api): (&SchemaGraph, &OpenApiDocument),
+    shown: &BTreeMap<String, Vec<SchemaId>>,
     diagnostics: &mut Diagnostics,
 ) {
     const CORRECT: &str = "correct its name, or remove it";
@@ -53,21 +57,26 @@ pub fn check_names(
             idle("client.transport-headers", name, why, CORRECT);
         }
     }
+    for (selector, ids) in shown {
+        let ids: BTreeSet<SchemaId> = ids.iter().copied().collect();
+        if !ids.is_empty() && find_shown_fields(graph, operations(), &ids).is_empty() {
+            idle("client.shown", selector, "it selects no field of an error response", CORRECT);
+        }
+    }
     let bodies = responses().filter(|response| may_refuse(response.status)).flat_map(|it| &it.content);
     let bodies = bodies.filter(|media| MediaType::parse(&media.name).is_json());
     let members: Option<Vec<BTreeSet<&str>>> =
         bodies.map(|media| described_members(graph, media.schema?)).collect();
     // If the properties of an error response are unknown, every name in the option may be correct.
     let Some(members) = members else { return };
-    for name in
-        options.client.shown.iter().filter(|name| !members.iter().any(|it| it.contains(name.as_str())))
-    {
+    let names = options.client.shown.iter().filter(|name| !is_selector(name));
+    for name in names.filter(|name| !members.iter().any(|it| it.contains(name.as_str()))) {
         idle("client.shown", name, "no error response has this property", CORRECT);
     }
 }
 
 /// Returns true if a client may return a response with this status as an error.
-const fn may_refuse(status: StatusPattern) -> bool {
+pub(super) const fn may_refuse(status: StatusPattern) -> bool {
     match status {
         StatusPattern::Code(code) => code >= 300,
         StatusPattern::Range(class) => class >= 3,

@@ -11,9 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     schema::TypeSet,
-    shape::{
-        IntKind, KindVariant, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag,
-    },
+    shape::{KindVariant, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag},
 };
 
 /// The largest magnitude in the accepted schema of an integer type: 2^53, because the proof engine compares
@@ -176,11 +174,12 @@ impl<'a> AcceptedSchemaWriter<'a> {
             TypeRef::Json | TypeRef::Replaced(..) => Value::Bool(true),
             TypeRef::Bool => json!({ "type": "boolean" }),
             TypeRef::Int(_) if self.assumed => json!({ "type": "integer" }),
-            TypeRef::Int(IntKind::I64) => {
-                json!({ "type": "integer", "minimum": -MAX_EXACT_INTEGER, "maximum": MAX_EXACT_INTEGER })
-            }
-            TypeRef::Int(IntKind::U64) => {
-                json!({ "type": "integer", "minimum": 0, "maximum": MAX_EXACT_INTEGER })
+            TypeRef::Int(kind) => {
+                let exact = |bound: i128| {
+                    i64::try_from(bound)
+                        .map_or(MAX_EXACT_INTEGER, |bound| bound.clamp(-MAX_EXACT_INTEGER, MAX_EXACT_INTEGER))
+                };
+                json!({ "type": "integer", "minimum": exact(kind.least()), "maximum": exact(kind.greatest()) })
             }
             TypeRef::Number => json!({ "type": "number" }),
             TypeRef::String | TypeRef::Secret => json!({ "type": "string" }),

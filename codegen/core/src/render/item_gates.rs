@@ -55,6 +55,8 @@ const ALLOW_UNUSED: &str = "#![allow(unreachable_patterns, unused_imports, unuse
 struct ItemUsage {
     /// The names in each item, by the name of the item.
     references: BTreeMap<String, BTreeSet<String>>,
+    /// The names of type aliases. They are for callers, and generated code may use only their targets.
+    aliases: BTreeSet<String>,
     /// The names in the code of each feature; `None` is code that is always compiled.
     roots: BTreeMap<Option<String>, BTreeSet<String>>,
 }
@@ -105,6 +107,9 @@ impl ItemUsage {
         let Ok(file) = syn::parse2::<syn::File>(tokens) else { return };
         let names: BTreeSet<String> = file.items.iter().filter_map(defined_name).collect();
         for item in file.items.iter().filter(|item| !matches!(item, Item::Use(_))) {
+            if let Item::Type(alias) = item {
+                self.aliases.insert(alias.ident.to_string());
+            }
             let owner = item_owner(item, &|name| names.contains(name));
             let target = match owner {
                 Some(owner) => self.references.entry(owner).or_default(),
@@ -123,10 +128,18 @@ impl ItemUsage {
                 found.entry(name.to_owned()).or_default().insert(feature.clone());
             }
         }
-        let unused = self.references.keys().filter(|name| !found.contains_key(*name));
+        let is_unused = |name: &&String| !found.contains_key(*name) && !self.aliases.contains(*name);
+        let unused = self.references.keys().filter(is_unused);
         let always = self.roots.get(&None).into_iter().flatten().chain(unused);
         let always: BTreeSet<&str> = self.reachable(always);
         found.retain(|name, features| features.len() <= MAX_FEATURES && !always.contains(name.as_str()));
+        // An alias that generated code does not use is compiled with its target.
+        for alias in self.aliases.iter().filter(|name| !always.contains(name.as_str())) {
+            let targets = self.references.get(alias).into_iter().flatten().filter(|name| *name != alias);
+            if let Some(features) = targets.filter_map(|name| found.get(name)).next().cloned() {
+                found.insert(alias.clone(), features);
+            }
+        }
         found
     }
 
@@ -318,6 +331,8 @@ mod tests {
             pub struct Shared;
             pub struct Unused { pub also: OfUnused }
             pub struct OfUnused;
+            pub type Alias = One;
+            pub type AliasOfShared = Shared;
             string_type! { pub struct Text(String); }
         };
         let mut modules = [
@@ -374,6 +389,9 @@ mod tests {
             pub struct Shared;
             pub struct Unused { pub also: OfUnused }
             pub struct OfUnused;
+            #[cfg(feature = "tag-a")]
+            pub type Alias = One;
+            pub type AliasOfShared = Shared;
             #[cfg(feature = "tag-b")]
             string_type! { pub struct Text(String); }
         };

@@ -8,7 +8,10 @@ use contract_runtime::{Json, Number};
 
 use super::{
     IntKind, KindVariant, Shapes, StringEnum, StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef,
-    boxes, enum_annotations::ValueAnnotation, unions::PendingVariant, unused_types,
+    boxes,
+    enum_annotations::{ValueAnnotation, integer_constants},
+    unions::PendingVariant,
+    unused_types,
 };
 use crate::{
     api::OpenApiDocument,
@@ -430,7 +433,7 @@ impl ShapeBuilder<'_> {
         if kind == TypeSet::BOOLEAN {
             TypeRef::Bool
         } else if kind == TypeSet::NUMBER {
-            self.number_type(facts)
+            self.integer_enum_type(conj, facts, hint, slot)
         } else if kind == TypeSet::STRING {
             self.string_type(conj, facts, hint, slot)
         } else if kind == TypeSet::ARRAY {
@@ -438,6 +441,25 @@ impl ShapeBuilder<'_> {
         } else {
             self.object_type(conj, facts, hint, slot)
         }
+    }
+
+    /// Returns the type of a number. A list of integers without a name becomes a newtype with constants, as a
+    /// list of strings becomes an enum. For a named schema, the caller creates the newtype.
+    fn integer_enum_type(
+        &mut self,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        let number = self.number_type(facts);
+        let is_list = || integer_constants(self.graph, facts).len() > 1;
+        if slot.is_some() || !matches!(number, TypeRef::Int(_)) || !is_list() {
+            return number;
+        }
+        let id = self.type_slot(conj, hint, None);
+        self.shapes.types[id].body = TypeBody::Newtype(number);
+        TypeRef::Named(id)
     }
 
     fn number_type(&self, facts: &SchemaFacts) -> TypeRef {
@@ -466,6 +488,9 @@ impl ShapeBuilder<'_> {
         };
         let (i64s, u64s) =
             (reached(i64::MIN.into(), i64::MAX.into()), reached(Number::from_i64(0), u64::MAX.into()));
+        if let Some(kind) = self.format_kind(&schemas) {
+            return TypeRef::Int(kind);
+        }
         let beyond = || !i64s || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
         if i64s && (bounded(Number::is_within_i64) || format("int64") || format("int32")) {
             TypeRef::Int(IntKind::I64)
@@ -476,6 +501,31 @@ impl ShapeBuilder<'_> {
         } else {
             TypeRef::Int(IntKind::I64)
         }
+    }
+
+    /// Returns the machine integer type that a format selects by `types.machine-integers`.
+    ///
+    /// A format has no effect if a declared bound or a listed value is outside of its type. `int64` needs no
+    /// rule of its own.
+    fn format_kind(&self, schemas: &[&Schema]) -> Option<IntKind> {
+        if !self.options.machine_integers {
+            return None;
+        }
+        let formats = [("int32", IntKind::I32), ("uint32", IntKind::U32), ("uint64", IntKind::U64)];
+        let is_format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
+        let (_, kind) = formats.into_iter().find(|(name, _)| is_format(name))?;
+        let is_within = |s: &&Schema| {
+            let literals = s.enumeration.iter().flatten().chain(&s.constant).filter_map(Json::as_number);
+            let mut limits = literals
+                .filter(|number| number.is_integer())
+                .map(Number::as_i128)
+                .chain(s.minimum.iter().map(Number::ceil))
+                .chain(s.maximum.iter().map(Number::floor))
+                .chain(s.exclusive_minimum.iter().map(|n| n.floor()?.checked_add(1)))
+                .chain(s.exclusive_maximum.iter().map(|n| n.ceil()?.checked_sub(1)));
+            limits.all(|limit| limit.is_some_and(|limit| kind.contains(limit)))
+        };
+        schemas.iter().all(is_within).then_some(kind)
     }
 
     fn string_type(

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    ACCEPTED_LABEL, BREAKING_LABEL, ReportOptions, acceptance_terms, describe_bump,
+    ACCEPTED_LABEL, BREAKING_LABEL, PERMANENCE_NOTE, ReportOptions, acceptance_terms, describe_bump,
     excerpts::{SourceExcerpt, extract_excerpt},
     other_uses, shorten_value, split_subject,
 };
@@ -206,7 +206,10 @@ fn render_change(change: &ContractChange, versions: ComparedVersions<'_>, view: 
                 }
                 p .muted {
                     "For readers: " (change.readers) ". For writers: " (change.writers) "."
-                    @if let Some(rule) = find_rule(change.rule) { " " (rule.reason) }
+                    " " (change.reason)
+                    @if find_rule(change.rule).is_some_and(|rule| rule.is_breaking_within_major) {
+                        " " (PERMANENCE_NOTE)
+                    }
                 }
             }
         }

@@ -17,7 +17,7 @@ use exchange_client::{
         client::{Bytes, Call, Error as CallError, Response},
         operations::OPERATIONS,
         runtime::{
-            client::{ApiClient, RawResponse, RequestBuilder},
+            client::{ApiClient, NoHeaders, RawResponse, RequestBuilder},
             operation::{Operation, RepeatSafety},
             parameters::{ScalarType, ValueShape},
         },
@@ -36,6 +36,7 @@ impl Call for RawOperation {
     const OPERATION: &'static Operation = &OPERATIONS[0];
     type Success = Bytes;
     type ErrorBody = Problem;
+    type Headers = NoHeaders;
 
     fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         core.request(Self::OPERATION)

@@ -92,6 +92,7 @@ impl<const WAY: usize> Call for List<WAY> {
     const OPERATION: &'static Operation = &LIST;
     type Success = Option<Json>;
     type ErrorBody = Json;
+    type Headers = crate::client::NoHeaders;
 
     fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         let request = core.request(&LIST);

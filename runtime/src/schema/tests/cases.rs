@@ -333,6 +333,10 @@ fn unions_name_the_closest_branch() {
     assert_eq!(message, "must match exactly one of the alternatives; the closest is `single`");
     let any = r#"{"anyOf":[{"required":["a"],"maxProperties":0},{"required":["b"]},{"required":["c"]}]}"#;
     assert_eq!(explain(any, "{}"), "matches none of the alternatives; `a` or `b` or `c` is required");
+    // A name that several branches require is listed once, in any order of the branches.
+    let repeated =
+        r#"{"anyOf":[{"required":["a"]},{"required":["b"]},{"required":["a"]},{"required":["b"]}]}"#;
+    assert_eq!(explain(repeated, "{}"), "matches none of the alternatives; `a` or `b` is required");
     assert_eq!(explain(any, r#"{"a":1}"#), "matches none of the alternatives; the closest is alternative 1");
     let types = r#"{"oneOf":[{"type":"string"},{"anyOf":[{"type":"object"},{"allOf":[{"type":"null"}]}]}]}"#;
     assert_eq!(

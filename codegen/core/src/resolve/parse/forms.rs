@@ -97,7 +97,8 @@ impl<'t> SchemaParser<'_, 't> {
                 self.record_gap(SchemaGap::Assertion);
             }
             // The formats that OpenAPI defines are only hints for the types of strings and numbers.
-            "int32" | "int64" | "uint64" | "float" | "double" | "byte" | "binary" | "password" => {}
+            "int32" | "uint32" | "int64" | "uint64" | "float" | "double" | "byte" | "binary" | "password" => {
+            }
             _ => {
                 let message = format!("`{name}` is not a format of JSON Schema and is not asserted");
                 let near = nearest_match(name, StringFormat::ALL.iter().map(|format| format.as_str()));

@@ -12,7 +12,7 @@ use ::contract_runtime::{
     operation::Operation,
 };
 use super::operations::OperationId;
-use super::{calls, responses, types};
+use super::{calls, headers, responses, types};
 pub use ::contract_runtime::client::{
     Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
@@ -133,6 +133,8 @@ impl Call for super::calls::StatusCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

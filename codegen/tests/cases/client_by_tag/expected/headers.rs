@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::Parameter;
 
 /// The headers of success responses of `GET /issues`.
 #[derive(Clone, Debug)]
-pub struct IssuesListHeaders(ReceivedHeaders);
+pub struct IssuesListHeaders<'a>(ReceivedHeaders<'a>);
 
-impl IssuesListHeaders {
+impl IssuesListHeaders<'_> {
     /// Header `Link`.
     ///
     /// # Errors
@@ -26,8 +26,10 @@ impl IssuesListHeaders {
     }
 }
 
-impl ResponseHeaders for IssuesListHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for IssuesListHeaders<'_> {
+    type Borrowed<'a> = IssuesListHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> IssuesListHeaders<'_> {
+        IssuesListHeaders(headers)
     }
 }

@@ -166,6 +166,8 @@ impl Call for super::calls::LowerAddNote2Call {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -200,6 +202,8 @@ impl Call for super::calls::LowerAddNoteCall {
     type Success = String;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.from, self.to)

@@ -39,7 +39,7 @@ pub struct Input {
     /// The property `colour`.
     pub colour: Option<Colour>,
     /// The property `level`.
-    pub level: Option<i64>,
+    pub level: Option<InputLevel>,
     /// The property `nullable`.
     pub nullable: Option<Nullable<Colour>>,
     /// Members that the contract does not declare, kept unchanged.
@@ -61,16 +61,7 @@ impl Contract for Input {
             .colour
             .as_ref()
             .is_none_or(|value| matches!(value, Colour::Red | Colour::Green))
-            && self
-                .level
-                .as_ref()
-                .is_none_or(|value| {
-                    matches!(* value, 1 | 2)
-                        && [*value == 1, *value == 2, *value == 3]
-                            .into_iter()
-                            .filter(|holds| *holds)
-                            .count() == 1
-                })
+            && self.level.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .nullable
                 .as_ref()
@@ -78,5 +69,36 @@ impl Contract for Input {
                     Nullable::Null => true,
                     Nullable::Value(value) => matches!(value, Colour::Blue),
                 }) && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/properties/level`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct InputLevel(pub(super) i64);
+
+impl InputLevel {
+    /// `1`
+    pub const VALUE_1: Self = Self(1);
+
+    /// `2`
+    pub const VALUE_2: Self = Self(2);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::VALUE_1, Self::VALUE_2];
+}
+
+::contract_runtime::int_newtype!(InputLevel, i64);
+
+impl Contract for InputLevel {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 1 | 2)
+            && [self.0 == 1, self.0 == 2, self.0 == 3]
+                .into_iter()
+                .filter(|holds| *holds)
+                .count() == 1
     }
 }

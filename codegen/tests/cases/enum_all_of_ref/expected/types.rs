@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Colour, Input};
+pub use super::models::{Colour, Input, InputLevel};

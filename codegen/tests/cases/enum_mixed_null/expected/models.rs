@@ -270,7 +270,7 @@ impl Contract for InputShapeText {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputTwice {
     /// The value is a whole number.
-    Integer(i64),
+    Integer(InputTwiceInteger),
     /// The value is a string.
     Text(InputTwiceText),
 }
@@ -284,10 +284,10 @@ pub enum InputTwice {
 ::contract_runtime::union_variants! {
     InputTwice {
         access {
-            Integer: copy i64 = as_integer into_integer,
+            Integer: copy InputTwiceInteger = as_integer into_integer,
             Text: one InputTwiceText = as_text into_text,
         }
-        from { Integer(i64), Text(InputTwiceText) }
+        from { Integer(InputTwiceInteger), Text(InputTwiceText) }
         from_text { Text }
     }
 }
@@ -299,9 +299,36 @@ impl Contract for InputTwice {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Integer(value) => matches!(* value, 1 | 2),
+            Self::Integer(value) => value.is_valid(),
             Self::Text(value) => value.is_valid(),
         }
+    }
+}
+
+/// Generated from `input.json#/properties/twice`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct InputTwiceInteger(pub(super) i64);
+
+impl InputTwiceInteger {
+    /// `1`
+    pub const VALUE_1: Self = Self(1);
+
+    /// `2`
+    pub const VALUE_2: Self = Self(2);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::VALUE_1, Self::VALUE_2];
+}
+
+::contract_runtime::int_newtype!(InputTwiceInteger, i64);
+
+impl Contract for InputTwiceInteger {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 1 | 2)
     }
 }
 

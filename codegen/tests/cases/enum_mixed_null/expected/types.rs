@@ -4,5 +4,5 @@
 
 pub use super::models::{
     Input, InputAgain, InputFlag, InputFlagText, InputLevel, InputShape, InputShapeText,
-    InputTwice, InputTwiceText,
+    InputTwice, InputTwiceInteger, InputTwiceText,
 };

@@ -137,6 +137,8 @@ impl Call for super::calls::TwiceCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -165,6 +167,8 @@ impl Call for super::calls::PostACall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -191,6 +195,8 @@ impl Call for super::calls::ReadBCall {
     type Success = super::types::Name;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -231,6 +237,8 @@ impl Call for super::calls::BodiesCall {
     type Success = super::responses::BodiesResponse;
 
     type ErrorBody = super::responses::BytesOrEmpty;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.shape, &self.options)
@@ -295,6 +303,8 @@ impl Call for super::calls::NamedCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

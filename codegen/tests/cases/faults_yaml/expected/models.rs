@@ -46,7 +46,7 @@ pub struct Derived {
     /// The property `step`.
     ///
     /// Default: `1`.
-    pub step: Option<i64>,
+    pub step: Option<DerivedStep>,
     /// The property `share`.
     ///
     /// Limits: at most 0.5.
@@ -73,8 +73,8 @@ impl Derived {
     ///
     /// Default: `1`.
     #[must_use]
-    pub fn step_or_default(&self) -> i64 {
-        self.step.unwrap_or(1)
+    pub fn step_or_default(&self) -> DerivedStep {
+        self.step.unwrap_or(DerivedStep::VALUE_1)
     }
 }
 
@@ -85,13 +85,45 @@ impl Contract for Derived {
 
     fn is_valid(&self) -> bool {
         self.age.as_ref().is_none_or(|value| *value >= 31 && *value <= 99)
-            && self.step.as_ref().is_none_or(|value| matches!(* value, 1 | - 1 | 15))
+            && self.step.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .share
                 .as_ref()
                 .is_none_or(|value| *value <= Number::from_decimal(5, 1))
             && char_count_at_most(&self.name, 5)
             && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `api.yaml#/components/schemas/Derived/properties/step`.
+///
+/// Default: `1`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct DerivedStep(pub(super) i64);
+
+impl DerivedStep {
+    /// `1`
+    pub const VALUE_1: Self = Self(1);
+
+    /// `-1`
+    pub const VALUE_MINUS_1: Self = Self(-1);
+
+    /// `15`
+    pub const VALUE_15: Self = Self(15);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::VALUE_1, Self::VALUE_MINUS_1, Self::VALUE_15];
+}
+
+::contract_runtime::int_newtype!(DerivedStep, i64);
+
+impl Contract for DerivedStep {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::API_SCHEMAS_DERIVED.offset_by(3),
+    );
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 1 | - 1 | 15)
     }
 }
 

@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Base, Derived, ReadPhone};
+pub use super::models::{Base, Derived, DerivedStep, ReadPhone};

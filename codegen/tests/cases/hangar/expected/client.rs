@@ -303,6 +303,8 @@ impl Call for super::calls::ShipsReadCall {
 
     type ErrorBody = super::responses::EmptyOrProblem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ship_id, &self.type_, &self.options)
     }
@@ -355,6 +357,8 @@ impl Call for super::calls::ShipsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body, &self.options)
     }
@@ -385,6 +389,8 @@ impl Call for super::calls::ShipRemoveCall {
     type Success = ();
 
     type ErrorBody = super::responses::OtherOrProblem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.path_body)
@@ -430,6 +436,8 @@ impl Call for super::calls::PictureCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -464,6 +472,8 @@ impl Call for super::calls::ImportCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -494,6 +504,8 @@ impl Call for super::calls::ResolveCall {
     type Success = super::types::Ship;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -535,6 +547,8 @@ impl Call for super::calls::ManualCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of error responses. Each response has only some of them.
 #[derive(Clone, Debug)]
-pub struct ErrorHeaders(ReceivedHeaders);
+pub struct ErrorHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ErrorHeaders {
+impl ErrorHeaders<'_> {
     /// Header `Retry-After`.
     ///
     /// # Errors
@@ -27,8 +27,10 @@ impl ErrorHeaders {
     }
 }
 
-impl ResponseHeaders for ErrorHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ErrorHeaders<'_> {
+    type Borrowed<'a> = ErrorHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ErrorHeaders<'_> {
+        ErrorHeaders(headers)
     }
 }

@@ -18,7 +18,7 @@ pub struct Input {
     /// The property `kind`.
     pub kind: Option<InputKind>,
     /// The property `tag`.
-    pub tag: Option<i64>,
+    pub tag: Option<InputTag>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
@@ -35,7 +35,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.count.as_ref().is_none_or(|value| *value <= 100)
-            && self.tag.as_ref().is_none_or(|value| matches!(* value, 1 | 2))
+            && self.tag.as_ref().is_none_or(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
@@ -68,3 +68,30 @@ pub enum InputKind {
 ::contract_runtime::unconstrained_contract!(
     InputKind = schemas::validator(schemas::INPUT.offset_by(4))
 );
+
+/// Generated from `input.json#/properties/tag`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct InputTag(pub(super) i64);
+
+impl InputTag {
+    /// `1`
+    pub const VALUE_1: Self = Self(1);
+
+    /// `2`
+    pub const VALUE_2: Self = Self(2);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::VALUE_1, Self::VALUE_2];
+}
+
+::contract_runtime::int_newtype!(InputTag, i64);
+
+impl Contract for InputTag {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 1 | 2)
+    }
+}

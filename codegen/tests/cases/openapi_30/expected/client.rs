@@ -115,6 +115,8 @@ impl Call for super::calls::ReadBerthCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.berth)
     }
@@ -150,6 +152,8 @@ impl Call for super::calls::AddKeeperCall {
     type Success = super::types::Keeper;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)

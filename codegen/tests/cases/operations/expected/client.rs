@@ -149,6 +149,8 @@ impl Call for super::calls::ReadShipCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = super::headers::ReadShipHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ship_id, &self.options)
     }
@@ -183,6 +185,8 @@ impl Call for super::calls::ScrapShipCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ship_id)
     }
@@ -216,6 +220,8 @@ impl Call for super::calls::AddShipCall {
     type Success = super::types::Ship;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::Parameter;
 
 /// The headers of success responses of `GET /ships/{shipId}`.
 #[derive(Clone, Debug)]
-pub struct ReadShipHeaders(ReceivedHeaders);
+pub struct ReadShipHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ReadShipHeaders {
+impl ReadShipHeaders<'_> {
     /// Header `ETag`.
     ///
     /// # Errors
@@ -27,8 +27,10 @@ impl ReadShipHeaders {
     }
 }
 
-impl ResponseHeaders for ReadShipHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ReadShipHeaders<'_> {
+    type Borrowed<'a> = ReadShipHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ReadShipHeaders<'_> {
+        ReadShipHeaders(headers)
     }
 }

@@ -301,6 +301,8 @@ impl Call for super::calls::FindCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ids, &self.range, &self.tags, &self.options)
     }
@@ -330,6 +332,8 @@ impl Call for super::calls::JobCall {
     type Success = super::responses::JobResponse;
 
     type ErrorBody = super::responses::ProblemOrTextOrWait;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
@@ -398,6 +402,8 @@ impl Call for super::calls::PartsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -430,6 +436,8 @@ impl Call for super::calls::UploadCall {
     type Success = String;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -471,6 +479,8 @@ impl Call for super::calls::NoteCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -501,6 +511,8 @@ impl Call for super::calls::FormCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -530,6 +542,8 @@ impl Call for super::calls::BytesCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.clone())
@@ -566,6 +580,8 @@ impl Call for super::calls::ExportCall {
     type Success = super::responses::ExportResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

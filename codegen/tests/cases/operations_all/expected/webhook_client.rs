@@ -118,6 +118,8 @@ impl Call for super::webhook_calls::ScannedCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -152,6 +154,8 @@ impl Call for super::webhook_calls::JobDoneCall {
     type Success = super::types::Wait;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.x_attempt, &self.body)

@@ -694,6 +694,8 @@ impl Call for super::calls::ListCranesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -749,6 +751,8 @@ impl Call for super::calls::ListBargesCall {
     type Success = super::types::ListBargesResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -809,6 +813,8 @@ impl Call for super::calls::ListParcelsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(
             api_client,
@@ -868,6 +874,8 @@ impl Call for super::calls::SearchParcelsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
     }
@@ -919,6 +927,8 @@ impl Call for super::calls::ChargesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -968,6 +978,8 @@ impl Call for super::calls::ChargesItemsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -1000,6 +1012,8 @@ impl Call for super::calls::ListEventsCall {
     type Success = Option<Vec<super::types::Event>>;
 
     type ErrorBody = ();
+
+    type Headers = super::headers::ListEventsHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1041,6 +1055,8 @@ impl Call for super::calls::ListKindsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -1073,6 +1089,8 @@ impl Call for super::calls::ListPeopleCall {
     type Success = super::types::People;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1129,6 +1147,8 @@ impl Call for super::calls::ListRowsCall {
     type Success = super::types::Rows;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1187,6 +1207,8 @@ impl Call for super::calls::ReadLogCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1234,6 +1256,8 @@ impl Call for super::calls::ListHooksCall {
     type Success = ::contract_runtime::Nullable<super::types::Hooks>;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1284,6 +1308,8 @@ impl Call for super::calls::ListBooksCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1333,6 +1359,8 @@ impl Call for super::calls::ListShelvesCall {
     type Success = super::types::Shelves;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)

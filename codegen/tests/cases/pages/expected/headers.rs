@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `GET /events`.
 #[derive(Clone, Debug)]
-pub struct ListEventsHeaders(ReceivedHeaders);
+pub struct ListEventsHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ListEventsHeaders {
+impl ListEventsHeaders<'_> {
     /// Header `Link`.
     ///
     /// # Errors
@@ -44,8 +44,10 @@ impl ListEventsHeaders {
     }
 }
 
-impl ResponseHeaders for ListEventsHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ListEventsHeaders<'_> {
+    type Borrowed<'a> = ListEventsHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ListEventsHeaders<'_> {
+        ListEventsHeaders(headers)
     }
 }

@@ -135,6 +135,7 @@ impl Client {
     ) -> ::contract_runtime::client::PendingStreamCall<
         ::contract_runtime::transport::ByteStream,
         (),
+        super::headers::ReadImageHeaders<'static>,
     > {
         let request = super::calls::ReadImageCall::request_for(&self.inner, &options)
             .accept("image/png");
@@ -154,6 +155,8 @@ impl Call for super::calls::ListItemsCall {
     type Success = Vec<super::types::Item>;
 
     type ErrorBody = super::types::Item;
+
+    type Headers = super::headers::ListItemsHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -182,6 +185,8 @@ impl Call for super::calls::ReadItemCall {
     type Success = super::types::Item;
 
     type ErrorBody = ();
+
+    type Headers = super::headers::ReadItemHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -215,6 +220,8 @@ impl Call for super::calls::ReadImageCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = ();
+
+    type Headers = super::headers::ReadImageHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `GET /items`.
 #[derive(Clone, Debug)]
-pub struct ListItemsHeaders(ReceivedHeaders);
+pub struct ListItemsHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ListItemsHeaders {
+impl ListItemsHeaders<'_> {
     /// The number of items.
     ///
     /// Header `X-Total`.
@@ -61,17 +61,19 @@ impl ListItemsHeaders {
     }
 }
 
-impl ResponseHeaders for ListItemsHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ListItemsHeaders<'_> {
+    type Borrowed<'a> = ListItemsHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ListItemsHeaders<'_> {
+        ListItemsHeaders(headers)
     }
 }
 
 /// The headers of success responses of `GET /item`.
 #[derive(Clone, Debug)]
-pub struct ReadItemHeaders(ReceivedHeaders);
+pub struct ReadItemHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ReadItemHeaders {
+impl ReadItemHeaders<'_> {
     /// Header `ETag`.
     ///
     /// # Errors
@@ -88,17 +90,19 @@ impl ReadItemHeaders {
     }
 }
 
-impl ResponseHeaders for ReadItemHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ReadItemHeaders<'_> {
+    type Borrowed<'a> = ReadItemHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ReadItemHeaders<'_> {
+        ReadItemHeaders(headers)
     }
 }
 
 /// The headers of success responses of `GET /image`.
 #[derive(Clone, Debug)]
-pub struct ReadImageHeaders(ReceivedHeaders);
+pub struct ReadImageHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ReadImageHeaders {
+impl ReadImageHeaders<'_> {
     /// Header `ETag`.
     ///
     /// # Errors
@@ -116,17 +120,19 @@ impl ReadImageHeaders {
     }
 }
 
-impl ResponseHeaders for ReadImageHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ReadImageHeaders<'_> {
+    type Borrowed<'a> = ReadImageHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ReadImageHeaders<'_> {
+        ReadImageHeaders(headers)
     }
 }
 
 /// The headers of error responses. Each response has only some of them.
 #[derive(Clone, Debug)]
-pub struct ErrorHeaders(ReceivedHeaders);
+pub struct ErrorHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ErrorHeaders {
+impl ErrorHeaders<'_> {
     /// Header `Retry-After`.
     ///
     /// # Errors
@@ -144,8 +150,10 @@ impl ErrorHeaders {
     }
 }
 
-impl ResponseHeaders for ErrorHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ErrorHeaders<'_> {
+    type Borrowed<'a> = ErrorHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ErrorHeaders<'_> {
+        ErrorHeaders(headers)
     }
 }

@@ -236,6 +236,7 @@ impl Client {
     ) -> ::contract_runtime::client::PendingStreamCall<
         ::contract_runtime::stream::EventReader<String>,
         (),
+        super::headers::TickerHeaders<'static>,
     > {
         let request = super::calls::TickerCall::request_for(&self.inner)
             .accept("text/event-stream");
@@ -464,6 +465,8 @@ impl Call for super::calls::CreateChatCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -504,6 +507,8 @@ impl Call for super::calls::WatchThreadCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.thread, &self.options)
     }
@@ -538,6 +543,8 @@ impl Call for super::calls::WatchMovesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -569,6 +576,8 @@ impl Call for super::calls::TickerCall {
 
     type ErrorBody = ();
 
+    type Headers = super::headers::TickerHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -599,6 +608,8 @@ impl Call for super::calls::UsageCall {
     type Success = super::responses::UsageResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -638,6 +649,8 @@ impl Call for super::calls::JournalCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -672,6 +685,8 @@ impl Call for super::calls::CreateBatchCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.clone())
     }
@@ -702,6 +717,8 @@ impl Call for super::calls::ReadFileCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name)
@@ -749,6 +766,8 @@ impl Call for super::calls::WriteFileCall {
     type Success = ();
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name, &self.body)

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `GET /ticker`.
 #[derive(Clone, Debug)]
-pub struct TickerHeaders(ReceivedHeaders);
+pub struct TickerHeaders<'a>(ReceivedHeaders<'a>);
 
-impl TickerHeaders {
+impl TickerHeaders<'_> {
     /// The name of the room.
     ///
     /// Header `X-Room`.
@@ -61,8 +61,10 @@ impl TickerHeaders {
     }
 }
 
-impl ResponseHeaders for TickerHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for TickerHeaders<'_> {
+    type Borrowed<'a> = TickerHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> TickerHeaders<'_> {
+        TickerHeaders(headers)
     }
 }

@@ -140,7 +140,7 @@ pub struct ByText {
 ::contract_runtime::object! {
     ByText {
         required { way = "way", number = "number" }
-        new { way: into ByLinkWay, number: into String }
+        new { way: into ByTextWay, number: into String }
         extra undeclared
     }
 }

@@ -19,7 +19,7 @@ pub struct Input {
     /// The property `few`.
     pub few: Option<InputFew>,
     /// The property `level`.
-    pub level: Option<i64>,
+    pub level: Option<InputLevel>,
     /// The property `twin`.
     pub twin: Option<InputTwin>,
     /// The property `told`.
@@ -62,7 +62,7 @@ impl Contract for Input {
         self.state.as_ref().is_none_or(|value| value.is_valid())
             && self.by.as_ref().is_none_or(|value| value.is_valid())
             && self.few.as_ref().is_none_or(|value| value.is_valid())
-            && self.level.as_ref().is_none_or(|value| matches!(* value, 0 | 1))
+            && self.level.as_ref().is_none_or(|value| value.is_valid())
             && self.twin.as_ref().is_none_or(|value| value.is_valid())
             && self.told.as_ref().is_none_or(|value| value.is_valid())
             && self.kind.as_ref().is_none_or(|value| value.is_valid())
@@ -153,6 +153,33 @@ impl Contract for InputKind {
 
     fn is_valid(&self) -> bool {
         self.unknown().is_none_or(|text| char_count_at_most(text, 4))
+    }
+}
+
+/// Generated from `input.json#/properties/level`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
+pub struct InputLevel(pub(super) i64);
+
+impl InputLevel {
+    /// `0`
+    pub const OFF: Self = Self(0);
+
+    /// `1`
+    pub const ON: Self = Self(1);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::OFF, Self::ON];
+}
+
+::contract_runtime::int_newtype!(InputLevel, i64);
+
+impl Contract for InputLevel {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(4),
+    );
+
+    fn is_valid(&self) -> bool {
+        matches!(self.0, 0 | 1)
     }
 }
 

@@ -3,5 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky,
+    Input, InputBy, InputFew, InputKind, InputLevel, InputMood, InputState, InputTold,
+    InputTwin, Sky,
 };

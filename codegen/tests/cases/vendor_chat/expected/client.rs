@@ -244,6 +244,8 @@ impl Call for super::calls::CreateMessageCall {
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
 
+    type Headers = super::headers::RateLimitHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.channel_id, &self.body)
     }
@@ -295,6 +297,8 @@ impl Call for super::calls::UpdateMessageCall {
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
 
+    type Headers = super::headers::RateLimitHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.channel_id, &self.message_id, &self.body)
     }
@@ -343,6 +347,8 @@ impl Call for super::calls::CreateGuildChannelCall {
     type Success = super::types::GuildChannelResponse;
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
+
+    type Headers = super::headers::RateLimitHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.guild_id, &self.body)
@@ -393,6 +399,8 @@ impl Call for super::calls::ListGuildMembersCall {
     type Success = Vec<super::types::GuildMemberResponse>;
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
+
+    type Headers = super::headers::RateLimitHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.guild_id, &self.options)

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `POST /channels/{channel_id}/messages` and 3 more operations.
 #[derive(Clone, Debug)]
-pub struct RateLimitHeaders(ReceivedHeaders);
+pub struct RateLimitHeaders<'a>(ReceivedHeaders<'a>);
 
-impl RateLimitHeaders {
+impl RateLimitHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -61,17 +61,19 @@ impl RateLimitHeaders {
     }
 }
 
-impl ResponseHeaders for RateLimitHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for RateLimitHeaders<'_> {
+    type Borrowed<'a> = RateLimitHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> RateLimitHeaders<'_> {
+        RateLimitHeaders(headers)
     }
 }
 
 /// The headers of error responses. Each response has only some of them.
 #[derive(Clone, Debug)]
-pub struct ErrorHeaders(ReceivedHeaders);
+pub struct ErrorHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ErrorHeaders {
+impl ErrorHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -123,8 +125,10 @@ impl ErrorHeaders {
     }
 }
 
-impl ResponseHeaders for ErrorHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ErrorHeaders<'_> {
+    type Borrowed<'a> = ErrorHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ErrorHeaders<'_> {
+        ErrorHeaders(headers)
     }
 }

@@ -10,7 +10,7 @@ use ::contract_runtime::{
     operation::Operation,
 };
 use super::operations::OperationId;
-use super::{calls, types};
+use super::{calls, headers, types};
 pub use ::contract_runtime::client::{
     Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };

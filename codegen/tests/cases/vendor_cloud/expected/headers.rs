@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `GET /v2/droplets`.
 #[derive(Clone, Debug)]
-pub struct DropletsListHeaders(ReceivedHeaders);
+pub struct DropletsListHeaders<'a>(ReceivedHeaders<'a>);
 
-impl DropletsListHeaders {
+impl DropletsListHeaders<'_> {
     /// Header `RateLimit-Remaining`.
     ///
     /// # Errors
@@ -27,8 +27,10 @@ impl DropletsListHeaders {
     }
 }
 
-impl ResponseHeaders for DropletsListHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for DropletsListHeaders<'_> {
+    type Borrowed<'a> = DropletsListHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> DropletsListHeaders<'_> {
+        DropletsListHeaders(headers)
     }
 }

@@ -10,7 +10,7 @@ use ::contract_runtime::{
     operation::Operation,
 };
 use super::operations::OperationId;
-use super::{calls, responses, types};
+use super::{calls, headers, responses, types};
 pub use ::contract_runtime::client::{
     Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };

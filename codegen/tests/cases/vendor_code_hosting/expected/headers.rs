@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::Parameter;
 
 /// The headers of success responses of `GET /repos/{owner}/{repo}/issues`.
 #[derive(Clone, Debug)]
-pub struct IssuesListForRepoHeaders(ReceivedHeaders);
+pub struct IssuesListForRepoHeaders<'a>(ReceivedHeaders<'a>);
 
-impl IssuesListForRepoHeaders {
+impl IssuesListForRepoHeaders<'_> {
     /// Header `Link`.
     ///
     /// # Errors
@@ -26,8 +26,10 @@ impl IssuesListForRepoHeaders {
     }
 }
 
-impl ResponseHeaders for IssuesListForRepoHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for IssuesListForRepoHeaders<'_> {
+    type Borrowed<'a> = IssuesListForRepoHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> IssuesListForRepoHeaders<'_> {
+        IssuesListForRepoHeaders(headers)
     }
 }

@@ -492,7 +492,7 @@ pub struct IssuesUpdateBody {
             title: one Nullable<IssuesUpdateBodyTitle> = "title",
             body: one Nullable<String> = "body", state: one IssuesUpdateBodyState = "state",
             state_reason: one Nullable<IssuesUpdateBodyStateReason> = "state_reason",
-            labels: into_list Vec<IssuesCreateBodyLabelsItem> = "labels",
+            labels: into_list Vec<IssuesUpdateBodyLabelsItem> = "labels",
         }
     }
 }

@@ -321,6 +321,8 @@ impl Call for super::calls::GetDnsZonesCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -354,6 +356,8 @@ impl Call for super::calls::CreateDnsZoneCall {
     type Success = super::types::DnsZone;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -391,6 +395,8 @@ impl Call for super::calls::CreateDnsRecordCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.zone_id, &self.body)
     }
@@ -426,6 +432,8 @@ impl Call for super::calls::DeleteDnsRecordCall {
     type Success = ();
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.zone_id, &self.dns_record_id)
@@ -463,6 +471,8 @@ impl Call for super::calls::ListSiteDeploysCall {
     type Success = Vec<super::types::Deploy>;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.site_id, &self.options)
@@ -517,6 +527,8 @@ impl Call for super::calls::UploadDeployFileCall {
     type Success = super::types::File;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(

@@ -191,14 +191,14 @@ pub struct ChatCompletionRequestUserMessage {
         required { content = "content" }
         optional { name = "name" }
         nested { content = "content" }
-        new { content: into ChatCompletionRequestSystemMessageContent }
+        new { content: into ChatCompletionRequestUserMessageContent }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ChatCompletionRequestUserMessage ChatCompletionRequestUserMessageBuilder {
-        required { content: one ChatCompletionRequestSystemMessageContent = "content" }
+        required { content: one ChatCompletionRequestUserMessageContent = "content" }
         optional { name: one String = "name" }
     }
 }

@@ -200,6 +200,8 @@ impl Call for super::calls::ListMessageCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, &self.options)
     }
@@ -255,6 +257,8 @@ impl Call for super::calls::CreateMessageCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, self.body.as_ref())
     }
@@ -295,6 +299,8 @@ impl Call for super::calls::UpdateMessageCall {
     type Success = super::types::Message;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, &self.sid, &self.options)

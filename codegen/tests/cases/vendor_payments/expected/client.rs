@@ -263,6 +263,8 @@ impl Call for super::calls::GetCustomersCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -323,6 +325,8 @@ impl Call for super::calls::PostCustomersCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -358,6 +362,8 @@ impl Call for super::calls::PostPaymentIntentsCall {
     type Success = super::types::PaymentIntent;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
@@ -399,6 +405,8 @@ impl Call for super::calls::PostPaymentIntentsIntentCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.intent, &self.options)
     }
@@ -434,6 +442,8 @@ impl Call for super::calls::PostFilesCall {
     type Success = super::types::File;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)

@@ -1301,7 +1301,7 @@ pub struct PostPaymentIntentsIntentBody {
         optional {
             amount: one i64 = "amount", description: one String = "description",
             expand: list Vec<String> = "expand",
-            metadata: one PostCustomersBodyMetadata = "metadata",
+            metadata: one PostPaymentIntentsIntentBodyMetadata = "metadata",
         }
     }
 }

@@ -149,6 +149,8 @@ impl Call for super::calls::ShipsListCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -189,6 +191,8 @@ impl Call for super::calls::CrewListCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.dock, self.side, &self.options)
     }
@@ -223,6 +227,8 @@ impl Call for super::calls::DockReadCall {
     type Success = super::types::Dock;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.dock, self.side)

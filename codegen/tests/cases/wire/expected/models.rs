@@ -197,7 +197,7 @@ pub struct Order {
     Order OrderBuilder {
         optional {
             line_items: items Vec<Item> = "line_items", expand: list Vec<String> = "expand",
-            metadata: one Map<String> = "metadata", created: one ListOrdersCreated = "created",
+            metadata: one Map<String> = "metadata", created: one OrderCreated = "created",
             shipping: one OrderShipping = "shipping", note: one OrderNote = "note",
         }
     }

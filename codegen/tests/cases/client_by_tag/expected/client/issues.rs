@@ -159,6 +159,8 @@ impl Call for super::calls::IssuesListCall {
 
     type ErrorBody = ();
 
+    type Headers = super::headers::IssuesListHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -205,6 +207,8 @@ impl Call for super::calls::IssuesCreateCall {
 
     type ErrorBody = super::responses::ProblemOrText;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -240,6 +244,8 @@ impl Call for super::calls::IssuesMoveCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.id)
     }
@@ -267,6 +273,8 @@ impl Call for super::calls::IssuesWatchCall {
     type Success = String;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -298,6 +306,8 @@ impl Call for super::calls::ListCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

@@ -198,6 +198,8 @@ impl Call for super::calls::CalendarEventsListCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.calendar_id, &self.options)
     }
@@ -254,6 +256,8 @@ impl Call for super::calls::CalendarEventsInsertCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.calendar_id, &self.options)
     }
@@ -294,6 +298,8 @@ impl Call for super::calls::CalendarEventsPatchCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.calendar_id, &self.event_id, &self.options)
     }
@@ -329,6 +335,8 @@ impl Call for super::calls::CalendarEventsDeleteCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.calendar_id, &self.event_id, &self.options)

@@ -125,6 +125,8 @@ impl Call for super::calls::DropletsListCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = super::headers::DropletsListHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -179,6 +181,8 @@ impl Call for super::calls::DropletsCreateCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.as_ref())
     }
@@ -209,6 +213,8 @@ impl Call for super::calls::DropletsDestroyCall {
     type Success = ();
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.droplet_id)

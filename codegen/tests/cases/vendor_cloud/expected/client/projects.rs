@@ -63,6 +63,8 @@ impl Call for super::calls::ProjectsPatchCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.project_id, &self.body)
     }

@@ -194,6 +194,8 @@ impl Call for super::calls::IssuesListForRepoCall {
 
     type ErrorBody = super::responses::BasicErrorOrValidationError;
 
+    type Headers = super::headers::IssuesListForRepoHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.owner, &self.repo, &self.options)
     }
@@ -258,6 +260,8 @@ impl Call for super::calls::IssuesCreateCall {
     type Success = super::types::Issue;
 
     type ErrorBody = super::responses::IssuesCreateError;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.owner, &self.repo, &self.body)
@@ -337,6 +341,8 @@ impl Call for super::calls::IssuesUpdateCall {
     type Success = super::types::Issue;
 
     type ErrorBody = super::responses::BasicErrorOrValidationError;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(

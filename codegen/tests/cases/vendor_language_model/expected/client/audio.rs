@@ -82,6 +82,8 @@ impl Call for super::calls::CreateSpeechCall {
 
     type ErrorBody = super::types::ErrorResponse;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }

@@ -90,6 +90,8 @@ impl Call for super::calls::CreateChatCompletionCall {
 
     type ErrorBody = super::types::ErrorResponse;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }

@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    conjunction::SchemaConjunction,
-    schema::SchemaGraph,
-    shape::{Shapes, TypeAlias, TypeId, TypeRef},
-};
+use super::{Shapes, TypeAlias, TypeId, TypeRef};
+use crate::{conjunction::SchemaConjunction, schema::SchemaGraph};
 
 /// Returns the alias that a location with the schemas `conj` has for the generated type in `ty`, if there is
 /// one.
-pub(super) fn place_alias<'a>(
+#[must_use]
+pub fn place_alias<'a>(
     graph: &SchemaGraph,
     shapes: &'a Shapes,
     ty: &TypeRef,
@@ -28,7 +26,8 @@ pub(super) fn place_alias<'a>(
 }
 
 /// Returns the type of each alias of the contract, by the name of the alias.
-pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
+#[must_use]
+pub fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
     let taken: BTreeSet<&str> = shapes.types.iter().map(|def| def.name.as_str()).collect();
     let duplicates = shapes.duplicate_names.keys();
     let direct = duplicates.filter_map(|&place| shapes.alias_at(graph, shapes.type_of_schema(place), place));
