@@ -23,13 +23,17 @@ pub struct AnalyzedContract {
     pub diagnostics: Diagnostics,
     /// The size of the whole contract; `None` if nothing was pruned.
     pub full_size: Option<ContractSize>,
+    #[doc(hidden)]
     pub graph: SchemaGraph,
     /// All operations, merged from all documents.
+    #[doc(hidden)]
     pub api: OpenApiDocument,
+    #[doc(hidden)]
     pub shapes: Shapes,
     /// The layout of the validation tables for all schemas.
     pub(crate) table_plan: TablePlan,
     /// The options that the shapes were built with.
+    #[doc(hidden)]
     pub options: SchemaOptions,
     /// True if the documents mention [`DONE_MARKER`](crate::plan::DONE_MARKER).
     pub has_done_marker: bool,

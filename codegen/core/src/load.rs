@@ -181,9 +181,8 @@ pub(crate) fn load_all(inputs: &ContractInputs) -> (Sources, Diagnostics) {
         sources.add_input(name.clone(), None, content, true, None, &mut problems);
     }
     for url in paths.iter().filter_map(|path| inputs::as_url(path)) {
-        match sources.fetch_input(url) {
-            Ok(bytes) => sources.add_input(url.to_owned(), None, &bytes, true, Some(url), &mut problems),
-            Err(problem) => problems.push(problem),
+        if let Some(content) = sources.fetch_input(url, &mut problems) {
+            sources.add_input(url.to_owned(), None, &content, true, Some(url), &mut problems);
         }
     }
     if sources.sources.is_empty() && !problems.has_errors() {

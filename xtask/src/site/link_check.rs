@@ -89,10 +89,7 @@ fn check_link(pages: &BTreeMap<String, Option<SitePage>>, page: &str, link: &str
     let Some((target, found)) = pages.get_key_value(&target).or_else(|| pages.get_key_value(index)) else {
         return Some("no such file");
     };
-    let Some(found) = found.as_ref().filter(|_| !fragment.is_empty() && !is_line_range(target, fragment))
-    else {
-        return None;
-    };
+    let found = found.as_ref().filter(|_| !fragment.is_empty() && !is_line_range(target, fragment))?;
     // Browsers compare the fragment as written, and then decoded.
     let exists = found.fragments.contains(fragment) || found.fragments.contains(&decode_percent(fragment));
     (!exists).then_some("no such fragment")

@@ -85,14 +85,15 @@ pub fn join_base(base: &Path, input: &Path) -> PathBuf {
 }
 
 impl Sources {
-    /// Downloads an input.
-    pub(super) fn fetch_input(&self, url: &str) -> Result<Vec<u8>, Diagnostic> {
+    /// Downloads an input. Returns `None` and reports a problem if it is not available.
+    pub(super) fn fetch_input(&self, url: &str, problems: &mut Diagnostics) -> Option<Vec<u8>> {
         let Some(fetcher) = &self.fetcher else {
             let message = format!("`{url}` is a URL, and documents are downloaded only with `--fetch`");
             let help = "use `--fetch`, or download the document and give its path";
-            return Err(Diagnostic::error("io", message).help(help));
+            problems.push(Diagnostic::error("io", message).help(help));
+            return None;
         };
-        fetcher.fetch(url, None).map_err(FetchError::into_diagnostic)
+        fetcher.fetch(url, None).map_err(|error| problems.push(error.into_diagnostic())).ok()
     }
 
     /// Downloads the document of a reference if the URI is a URL and there is a fetcher. Returns false if
