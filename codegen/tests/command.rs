@@ -9,6 +9,8 @@ mod fetch;
 mod lower;
 #[path = "command/packages.rs"]
 mod packages;
+#[path = "command/picture.rs"]
+mod picture;
 #[path = "command/watch.rs"]
 mod watch;
 

@@ -159,7 +159,7 @@ fn first_calls(package: &Path, name: &str) -> String {
 }
 
 /// Returns the content of the first code block that starts with the line `opening`.
-fn code_block(text: &str, opening: &str) -> String {
+pub(super) fn code_block(text: &str, opening: &str) -> String {
     let (_, code) = text.split_once(opening).unwrap_or_else(|| panic!("no `{opening}` in:\n{text}"));
     code.split("```").next().unwrap().to_owned()
 }

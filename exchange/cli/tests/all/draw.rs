@@ -1,5 +1,5 @@
-//! A renderer of terminal sessions as SVG, for pictures in READMEs. The demo in `exchange/client/e2e` also
-//! includes this file.
+//! A renderer of terminal sessions as SVG, for pictures in READMEs. Tests in `exchange/client/e2e` and in
+//! `codegen` also include this file.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn class(code: &str) -> &'static str {
     match code {
         "1" => "strong",
         "2" => "faint",
-        "32" => "good",
+        "32" | "1;32" => "good",
         "33" => "warning",
         "31" => "bad",
         _ => panic!("the picture knows no colour for ESC[{code}m"),
