@@ -52,7 +52,7 @@
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
-//! | `fetch` (default) | the option `--fetch` of the command, which downloads documents |
+//! | `fetch` | the option `--fetch` of the command, which downloads documents; needs a C compiler |
 //! | `frames` | diagnostics with framed source excerpts |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |

@@ -3,6 +3,7 @@
 
 #[path = "command/explain.rs"]
 mod explain;
+#[cfg(feature = "fetch")]
 #[path = "command/fetch.rs"]
 mod fetch;
 #[path = "command/lower.rs"]
@@ -11,6 +12,8 @@ mod lower;
 mod packages;
 #[path = "command/picture.rs"]
 mod picture;
+#[path = "command/stdin.rs"]
+mod stdin;
 #[path = "command/watch.rs"]
 mod watch;
 
