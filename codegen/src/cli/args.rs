@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Compare two versions of a contract and report breaking changes
     #[command(after_help = DRIFT_HELP)]
     Drift(DriftArgs),
-    /// Run a mock server that validates requests and responds with examples or generated values
+    /// Run a mock server, or a proxy that validates the requests and responses of a live service
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
     /// Print the JSON Schema of codegen.toml, with which editors complete and check it
@@ -210,6 +210,12 @@ A request can select its response:
   Prefer: dynamic=true    a value generated for this request instead of an example
   Accept: text/csv        one of the media types
 
+With `--proxy URL`, the command validates a live service instead: it forwards each request to the URL,
+returns the response unchanged, and prints a line for each violation of the contract by the request or
+the response. Requests for undeclared paths and methods are forwarded and reported as well. The lines
+contain neither queries nor values of headers and bodies. Ctrl-C prints a summary: the called
+operations, the operations that were never called, and the violations of each operation.
+
 Each request prints one line to standard output, or one JSON object with `--json`. The first object
 contains the address: {\"listening\":{\"address\":\"http://127.0.0.1:4010\",…}}. Press Ctrl-C to stop.
 Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
@@ -220,8 +226,10 @@ Examples:
       Listen on a free port; the first object contains it.
   contract-codegen mock schemas/codegen.toml --seed 7 --tag tickets
   curl -i http://127.0.0.1:4010/tickets/a-17 -H 'Prefer: code=404'
+  contract-codegen mock openapi.yaml --proxy http://localhost:8080/v1
+      Forward /tickets/a-17 to http://localhost:8080/v1/tickets/a-17.
 
-Exit codes: 0 after Ctrl-C, 2 if the contract has no operations, 3 if the contract is invalid, 4 if
+Exit codes: 0 after Ctrl-C, 2 if the contract has no operations or the URL is invalid, 3 if the contract is invalid, 4 if
 the address is not available.";
 
 const CONFIG_SCHEMA_HELP: &str = "\
@@ -551,6 +559,9 @@ pub(crate) struct MockArgs {
     /// Seed for generated values
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Forward all requests to this service, and report requests and responses that violate the contract
+    #[arg(long, value_name = "URL", conflicts_with = "seed")]
+    pub(crate) proxy: Option<String>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
