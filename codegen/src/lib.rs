@@ -54,9 +54,10 @@
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
 //! | `fetch` (default) | the option `--fetch` of the command, which downloads documents |
 //! | `frames` | diagnostics with framed source excerpts |
+//! | `live` | generated requests for tests of a live service, in the module `mock` |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |
-//! | `serve` (default) | the subcommand `mock`, which serves the mock over HTTP |
+//! | `serve` (default) | the subcommands `mock` and `test`, with an HTTP server and an HTTP client |
 //!
 //! The pipeline from documents to generated files is the crate `contract-codegen-core`.
 

@@ -23,6 +23,8 @@ mod last_page;
 mod operation_rows;
 mod preferences;
 mod problem;
+#[cfg(feature = "live")]
+mod test_requests;
 mod validate;
 
 use std::{
@@ -50,6 +52,8 @@ use contract_runtime::{
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 
+#[cfg(feature = "live")]
+pub use self::test_requests::{TestRequest, TestRequestGenerator, TestRequestKind};
 use self::{
     bodies::{BodyError, GeneratedBody},
     preferences::{RequestPreferences, negotiate_media_type},

@@ -1,6 +1,8 @@
 //! Tests of `contract-codegen mock` over a socket: address, responses, log and exit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
+#[path = "mock/live.rs"]
+mod live;
 #[path = "mock/proxy.rs"]
 mod proxy;
 

@@ -75,6 +75,9 @@ pub(crate) enum Command {
     /// Run a mock server, or a proxy that validates the requests and responses of a live service
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
+    /// Test a live service with requests that are generated from the contract
+    #[command(after_help = TEST_HELP)]
+    Test(TestArgs),
     /// Print the JSON Schema of codegen.toml, with which editors complete and check it
     #[command(after_help = CONFIG_SCHEMA_HELP)]
     ConfigSchema,
@@ -231,6 +234,30 @@ Examples:
 
 Exit codes: 0 after Ctrl-C, 2 if the contract has no operations or the URL is invalid, 3 if the contract is invalid, 4 if
 the address is not available.";
+
+const TEST_HELP: &str = "\
+Sends three kinds of requests for each operation: valid requests with realistic values, valid requests
+with boundary values, and requests that violate exactly one rule of the contract. Without `--write`,
+only GET, HEAD, OPTIONS and QUERY are tested, because the other methods change data. Values of path
+parameters come from earlier responses, for example {id} of /tickets/{id} from the property `id` of the
+items of GET /tickets.
+
+These are findings: no response, a status of 500 or more, a success status for an invalid request, an
+undeclared status, and a response whose media type, headers or body violate the contract. Each finding
+is printed once for each operation, with the first request as a curl command. Operations whose
+credentials are missing are skipped; add them with `--header`. A value such as `$TOKEN` is read from the
+environment, and curl commands contain only `$TOKEN`.
+
+Equal seeds generate equal requests if the service returns equal responses.
+Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
+
+Examples:
+  contract-codegen test http://localhost:8080/v1 openapi.yaml
+  contract-codegen test https://staging.example/v1 openapi.yaml --header 'Authorization: $TOKEN'
+  contract-codegen test http://localhost:8080 openapi.yaml --write --seed 7 --junit findings.xml
+
+Exit codes: 0 without findings, 1 with findings, 2 if the contract has no operations to test or the URL
+is invalid, 3 if the contract is invalid, 4 if the JUnit file cannot be written.";
 
 const CONFIG_SCHEMA_HELP: &str = "\
 Editors with support for TOML schemas, such as those that use Taplo, read the schema from the first line
@@ -571,6 +598,45 @@ pub(crate) struct MockArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// URL of the service, to which the paths of the contract are appended
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// OpenAPI documents, folders, or a codegen.toml
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Also test operations that may change data, such as POST and DELETE
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Add a header to each request; a value such as $TOKEN is read from the environment; repeatable
+    #[arg(long, value_name = "NAME: VALUE", value_parser = parse_header)]
+    pub(crate) header: Vec<(String, String)>,
+    /// Maximum number of requests of each kind for one operation
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) requests: usize,
+    /// Seed for generated requests
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Also write the results to a JUnit file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) display: DisplayArgs,
+}
+
+/// Parses `NAME: VALUE`, such as `Authorization: $TOKEN`.
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    // The message must not contain the value.
+    let (name, value) =
+        text.split_once(':').ok_or("expected NAME: VALUE, such as `Authorization: $TOKEN`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// Shell
     #[arg(value_enum, value_name = "SHELL")]
@@ -604,6 +670,7 @@ impl Command {
             Self::Report(args) => args.display,
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
+            Self::Test(args) => args.display,
             Self::ConfigSchema | Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
         }
     }

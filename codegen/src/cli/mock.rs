@@ -15,11 +15,11 @@ use contract_codegen::mock::{MessageViolation, MockReview, MockServer, MockVerdi
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use self::proxy::{ProxySession, ServiceClient};
-use super::{args::MockArgs, console::Console, error::CommandError, project};
+use self::proxy::ProxySession;
+use super::{args::MockArgs, console::Console, error::CommandError, project, service::ServiceClient};
 
 /// The maximum size of a request body in bytes; larger bodies get status 413.
-const MAX_BODY_BYTES: usize = 64 << 20;
+pub(super) const MAX_BODY_BYTES: usize = 64 << 20;
 /// The maximum number of requests that are processed at the same time; further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
 /// The maximum number of violations or examples in one message.
@@ -188,7 +188,7 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
 }
 
 /// Formats a violation, such as `body /seat must be at most 99`.
-fn format_violation(broken: &MessageViolation) -> String {
+pub(super) fn format_violation(broken: &MessageViolation) -> String {
     let MessageViolation { place, pointer, message, .. } = broken;
     if pointer.is_empty() { format!("{place} {message}") } else { format!("{place} {pointer} {message}") }
 }

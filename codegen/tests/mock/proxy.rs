@@ -208,6 +208,6 @@ fn invalid_proxy_urls_are_usage_errors() {
         let output = run_command(&folder, &["pets.yaml", "--proxy", url]);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{url}: {stderr}");
-        assert!(stderr.contains("the URL in `--proxy`") && !stderr.contains("s3cret"), "{url}: {stderr}");
+        assert!(stderr.contains("the URL of the service") && !stderr.contains("s3cret"), "{url}: {stderr}");
     }
 }
