@@ -242,9 +242,10 @@ only GET, HEAD, OPTIONS and QUERY are tested, because the other methods change d
 parameters come from earlier responses, for example {id} of /tickets/{id} from the property `id` of the
 items of GET /tickets.
 
-These are findings: no response, a status of 500 or more, a success status for an invalid request, an
-undeclared status, and a response whose media type, headers or body violate the contract. Each finding
-is printed once for each operation, with the first request as a curl command. Operations whose
+These are findings: no response, a status of 500 or more, a success status for an invalid request, the
+status 400, 415 or 422 for a valid one, an undeclared status, and a response whose media type, headers
+or body violate the contract. Each finding is printed once for each operation, with the first request as
+a curl command. Operations whose
 credentials are missing are skipped; add them with `--header`. A value such as `$TOKEN` is read from the
 environment, and curl commands contain only `$TOKEN`.
 

@@ -30,6 +30,10 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The methods that do not change data (RFC 9110, 9.2.1, and the QUERY method).
 const SAFE_METHODS: &[&str] = &["GET", "HEAD", "OPTIONS", "QUERY"];
 
+/// The statuses with which a service rejects the content of a request. Others, such as 404 and 409, depend on the
+/// state of the service.
+const REJECTIONS: &[u16] = &[400, 415, 422];
+
 /// A header of each request. `shown` is its value in a curl command.
 #[derive(Debug)]
 struct AddedHeader {
@@ -211,7 +215,10 @@ impl LiveTest<'_> {
             .iter()
             .map(|violation| format!("response {}", format_violation(violation)))
             .collect();
-        if sent.kind == TestRequestKind::Invalid && status.is_success() {
+        let is_valid = sent.kind != TestRequestKind::Invalid;
+        let is_unexpected =
+            if is_valid { REJECTIONS.contains(&status.as_u16()) } else { status.is_success() };
+        if is_unexpected {
             findings.push(format!("status {} for {}", status.as_u16(), describe_request(sent)));
         }
         findings

@@ -121,6 +121,15 @@ fn findings_are_reported_with_commands() {
 }
 
 #[test]
+fn rejected_valid_requests_are_findings() {
+    let folder = create_folder("live-rejected");
+    let (_service, url) = start_service(&folder, &TEAMS.replace("maximum: 50", "maximum: 5"));
+    let text = stdout(&run_test(&folder, &url, TOKEN));
+    assert!(text.contains("listTeams: status 400 for a valid request"), "{text}");
+    assert!(!text.contains("readTeam"), "{text}");
+}
+
+#[test]
 fn operations_without_credentials_are_skipped() {
     let folder = create_folder("live-credentials");
     let (_service, url) = start_service(&folder, TEAMS);
