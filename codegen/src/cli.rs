@@ -2,22 +2,29 @@
 //! code.
 
 mod accepted;
-#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "only `mock` uses some of the arguments"))]
+#[cfg_attr(
+    not(feature = "serve"),
+    allow(dead_code, reason = "only `mock` and `test` use some of the arguments")
+)]
 mod args;
 mod completions;
 mod console;
 mod drift;
 mod error;
 mod explain;
-#[cfg_attr(not(feature = "fetch"), path = "cli/no_fetch.rs")]
+#[cfg_attr(not(feature = "https"), path = "cli/no_fetch.rs")]
 mod fetch;
 mod generate;
 mod init;
+#[cfg(feature = "serve")]
+mod live_test;
 mod lower;
 #[cfg(feature = "serve")]
 mod mock;
 mod project;
 mod report;
+#[cfg(feature = "serve")]
+mod service;
 mod watch;
 
 use std::{
@@ -68,8 +75,10 @@ fn run_command(command: &Command, console: &Console) -> u8 {
         Command::Drift(args) => drift::run_drift(args, console),
         #[cfg(feature = "serve")]
         Command::Mock(args) => mock::run_mock(args, console),
+        #[cfg(feature = "serve")]
+        Command::Test(args) => live_test::run_test(args, console),
         #[cfg(not(feature = "serve"))]
-        Command::Mock(_) => Err(CommandError::missing_serve_feature()),
+        Command::Mock(_) | Command::Test(_) => Err(CommandError::missing_serve_feature()),
         Command::ConfigSchema => print_config_schema(),
         Command::Completions(args) => completions::run_completions(args),
         Command::Man(args) => completions::run_man(args, console),

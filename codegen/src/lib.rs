@@ -52,11 +52,12 @@
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
-//! | `fetch` | the option `--fetch` of the command, which downloads documents; needs a C compiler |
 //! | `frames` | diagnostics with framed source excerpts |
+//! | `https` | the option `--fetch`, and `mock --proxy` and `test` for services with TLS; needs a C compiler |
+//! | `live` | generated requests for tests of a live service, in the module `mock` |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |
-//! | `serve` (default) | the subcommand `mock`, which serves the mock over HTTP |
+//! | `serve` (default) | the subcommands `mock` and `test`, with an HTTP server and an HTTP client |
 //!
 //! The pipeline from documents to generated files is the crate `contract-codegen-core`.
 

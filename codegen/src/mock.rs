@@ -18,10 +18,13 @@
 
 mod bodies;
 mod declared_errors;
+mod exchange;
 mod last_page;
 mod operation_rows;
 mod preferences;
 mod problem;
+#[cfg(feature = "live")]
+mod test_requests;
 mod validate;
 
 use std::{
@@ -49,12 +52,14 @@ use contract_runtime::{
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 
-pub use self::problem::RequestViolation;
+#[cfg(feature = "live")]
+pub use self::test_requests::{TestRequest, TestRequestGenerator, TestRequestKind};
 use self::{
     bodies::{BodyError, GeneratedBody},
     preferences::{RequestPreferences, negotiate_media_type},
     problem::ProblemResponse,
 };
+pub use self::{exchange::ExchangeVerdict, problem::MessageViolation};
 use crate::init;
 
 /// A mock server for one contract. It keeps the contract and its tables in memory until the process ends,
@@ -68,6 +73,8 @@ pub struct MockServer {
     /// A copy of the operations without their parameters. It is used to validate the body of a request whose
     /// parameters are invalid.
     bodies: &'static [Operation],
+    /// For each operation and each of its responses, a row whose parameters are the declared headers.
+    response_headers: Vec<Vec<&'static Operation>>,
     /// The paths of the URLs in `servers`, longest first. The path of a request may start with one of them.
     bases: Vec<String>,
     schemes: Vec<CredentialScheme<'static>>,
@@ -94,7 +101,7 @@ pub struct MockVerdict {
     /// The origin of the body, or the reason for an error response.
     pub description: String,
     /// All violations of the contract by the request.
-    pub violations: Vec<RequestViolation>,
+    pub violations: Vec<MessageViolation>,
 }
 
 /// The problems of a contract that affect the mock server's responses.
@@ -136,6 +143,7 @@ impl MockServer {
         let plan: &'static SidePlan<'static> =
             Box::leak(Box::new(project.operation_plan(contract, OperationSide::Paths)));
         let operations = operation_rows::operation_rows(plan, tables);
+        let response_headers = operation_rows::response_header_rows(plan, tables);
         let bodies = operations.all().iter().map(|operation| Operation { parameters: &[], ..*operation });
         let own = contract.api.operations.iter().flat_map(|operation| &operation.servers);
         let mut bases: Vec<String> =
@@ -151,6 +159,7 @@ impl MockServer {
             tables,
             operations,
             bodies: bodies.collect::<Vec<_>>().leak(),
+            response_headers,
             bases,
             schemes: schemes.map(|(name, raw)| credentials::parse_scheme(name, raw)).collect(),
             end_data: leak_strings(&project.config.streams.ends),
@@ -383,15 +392,11 @@ impl MockServer {
         Some(SelectedResponse { at, status, response })
     }
 
-    /// Returns the response that the contract describes for the status in `Prefer: code=…`. Searches
-    /// `responses` for the status, then for its range, such as `4XX`, and then for `default`.
+    /// Returns the response that the contract describes for the status in `Prefer: code=…`.
     fn response_for_status(&self, at: usize, code: u16) -> Result<SelectedResponse, ProblemResponse> {
         let call: &'static PlannedCall<'static> = &self.plan.calls[at];
         let responses = &call.operation.responses;
-        let class = u8::try_from(code / 100).unwrap_or(0);
-        let entries = [StatusPattern::Code(code), StatusPattern::Range(class), StatusPattern::Default];
-        let found = entries.iter().find_map(|entry| responses.iter().find(|each| each.status == *entry));
-        let Some(response) = found else {
+        let Some(response) = find_response(responses, code).map(|index| &responses[index]) else {
             let known: Vec<String> = responses.iter().map(|each| each.status.key()).collect();
             let detail = format!("the operation has no response {code}, only {}", known.join(", "));
             return Err(ProblemResponse::new(StatusCode::NOT_FOUND, detail));
@@ -507,6 +512,14 @@ fn attach_verdict(
     };
     response.extensions_mut().insert(verdict);
     response
+}
+
+/// Returns the index of the response that describes a status: the entry of the status, of its range, such as
+/// `4XX`, or `default`.
+fn find_response(responses: &[api::Response], status: u16) -> Option<usize> {
+    let class = u8::try_from(status / 100).unwrap_or(0);
+    let entries = [StatusPattern::Code(status), StatusPattern::Range(class), StatusPattern::Default];
+    entries.iter().find_map(|entry| responses.iter().position(|each| each.status == *entry))
 }
 
 /// Converts the strings of an option to static strings, which rows of the runtime require. The memory is

@@ -3,7 +3,7 @@
 
 #[path = "command/explain.rs"]
 mod explain;
-#[cfg(feature = "fetch")]
+#[cfg(feature = "https")]
 #[path = "command/fetch.rs"]
 mod fetch;
 #[path = "command/lower.rs"]
@@ -522,7 +522,7 @@ fn invalid_usage_has_an_exit_code() {
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
     let result = folder.run(&["report", "a.toml"]).expect_exit(3);
     assert!(result.err.contains("colour"), "{}", result.err);
-    for command in ["", "init", "generate", "check", "lower", "explain", "report", "mock"] {
+    for command in ["", "init", "generate", "check", "lower", "explain", "report", "mock", "test"] {
         let help = folder
             .run(&[command, "--help"].into_iter().filter(|argument| !argument.is_empty()).collect::<Vec<_>>())
             .expect_exit(0);

@@ -1,6 +1,11 @@
 //! Tests of `contract-codegen mock` over a socket: address, responses, log and exit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
+#[path = "mock/live.rs"]
+mod live;
+#[path = "mock/proxy.rs"]
+mod proxy;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -65,6 +70,13 @@ impl MockProcess {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
+    }
+
+    /// Sends the signal of Ctrl-C and waits until the process ended successfully.
+    fn interrupt(&mut self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
@@ -155,9 +167,7 @@ fn mock_prints_its_address_and_logs_requests() {
     assert!(mock.read_line().starts_with("413 POST /pets: "));
     assert_eq!(send_get(address.0, "/dogs").0, "HTTP/1.1 404 Not Found");
     assert!(mock.read_line().starts_with("404 GET /dogs: the contract has no path"));
-    let interrupted = Command::new("kill").args(["-INT", &mock.child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
-    assert!(mock.child.wait().unwrap().success());
+    mock.interrupt();
     let mut stderr = String::new();
     mock.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.contains("examples that violate their own schema are not sent"), "{stderr}");

@@ -72,9 +72,12 @@ pub(crate) enum Command {
     /// Compare two versions of a contract and report breaking changes
     #[command(after_help = DRIFT_HELP)]
     Drift(DriftArgs),
-    /// Run a mock server that validates requests and responds with examples or generated values
+    /// Run a mock server, or a proxy that validates the requests and responses of a live service
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
+    /// Test a live service with requests that are generated from the contract
+    #[command(after_help = TEST_HELP)]
+    Test(TestArgs),
     /// Print the JSON Schema of codegen.toml, with which editors complete and check it
     #[command(after_help = CONFIG_SCHEMA_HELP)]
     ConfigSchema,
@@ -210,6 +213,12 @@ A request can select its response:
   Prefer: dynamic=true    a value generated for this request instead of an example
   Accept: text/csv        one of the media types
 
+With `--proxy URL`, the command validates a live service instead: it forwards each request to the URL,
+returns the response unchanged, and prints a line for each violation of the contract by the request or
+the response. Requests for undeclared paths and methods are forwarded and reported as well. The lines
+contain neither queries nor values of headers and bodies. Ctrl-C prints a summary: the called
+operations, the operations that were never called, and the violations of each operation.
+
 Each request prints one line to standard output, or one JSON object with `--json`. The first object
 contains the address: {\"listening\":{\"address\":\"http://127.0.0.1:4010\",…}}. Press Ctrl-C to stop.
 Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
@@ -220,9 +229,36 @@ Examples:
       Listen on a free port; the first object contains it.
   contract-codegen mock schemas/codegen.toml --seed 7 --tag tickets
   curl -i http://127.0.0.1:4010/tickets/a-17 -H 'Prefer: code=404'
+  contract-codegen mock openapi.yaml --proxy http://localhost:8080/v1
+      Forward /tickets/a-17 to http://localhost:8080/v1/tickets/a-17.
 
-Exit codes: 0 after Ctrl-C, 2 if the contract has no operations, 3 if the contract is invalid, 4 if
+Exit codes: 0 after Ctrl-C, 2 if the contract has no operations or the URL is invalid, 3 if the contract is invalid, 4 if
 the address is not available.";
+
+const TEST_HELP: &str = "\
+Sends three kinds of requests for each operation: valid requests with realistic values, valid requests
+with boundary values, and requests that violate exactly one rule of the contract. Without `--write`,
+only GET, HEAD, OPTIONS and QUERY are tested, because the other methods change data. Values of path
+parameters come from earlier responses, for example {id} of /tickets/{id} from the property `id` of the
+items of GET /tickets.
+
+These are findings: no response, a status of 500 or more, a success status for an invalid request, the
+status 400, 415 or 422 for a valid one, an undeclared status, and a response whose media type, headers
+or body violate the contract. Each finding is printed once for each operation, with the first request as
+a curl command. Operations whose
+credentials are missing are skipped; add them with `--header`. A value such as `$TOKEN` is read from the
+environment, and curl commands contain only `$TOKEN`.
+
+Equal seeds generate equal requests if the service returns equal responses.
+Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
+
+Examples:
+  contract-codegen test http://localhost:8080/v1 openapi.yaml
+  contract-codegen test https://staging.example/v1 openapi.yaml --header 'Authorization: $TOKEN'
+  contract-codegen test http://localhost:8080 openapi.yaml --write --seed 7 --junit findings.xml
+
+Exit codes: 0 without findings, 1 with findings, 2 if the contract has no operations to test or the URL
+is invalid, 3 if the contract is invalid, 4 if the JUnit file cannot be written.";
 
 const CONFIG_SCHEMA_HELP: &str = "\
 Editors with support for TOML schemas, such as those that use Taplo, read the schema from the first line
@@ -551,12 +587,54 @@ pub(crate) struct MockArgs {
     /// Seed for generated values
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Forward all requests to this service, and report requests and responses that violate the contract
+    #[arg(long, value_name = "URL", conflicts_with = "seed")]
+    pub(crate) proxy: Option<String>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) display: DisplayArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// URL of the service, to which the paths of the contract are appended
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// OpenAPI documents, folders, or a codegen.toml
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Also test operations that may change data, such as POST and DELETE
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Add a header to each request; a value such as $TOKEN is read from the environment; repeatable
+    #[arg(long, value_name = "NAME: VALUE", value_parser = parse_header)]
+    pub(crate) header: Vec<(String, String)>,
+    /// Maximum number of requests of each kind for one operation
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) requests: usize,
+    /// Seed for generated requests
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Also write the results to a JUnit file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) display: DisplayArgs,
+}
+
+/// Parses `NAME: VALUE`, such as `Authorization: $TOKEN`.
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    // The message must not contain the value.
+    let (name, value) =
+        text.split_once(':').ok_or("expected NAME: VALUE, such as `Authorization: $TOKEN`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 #[derive(Debug, Args)]
@@ -593,6 +671,7 @@ impl Command {
             Self::Report(args) => args.display,
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
+            Self::Test(args) => args.display,
             Self::ConfigSchema | Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
         }
     }

@@ -43,11 +43,11 @@ impl From<WriteError> for CommandError {
 }
 
 impl CommandError {
-    /// Returns the error that the command `mock` reports if the program was built without the feature
-    /// `serve`.
+    /// Returns the error that the commands `mock` and `test` report if the program was built without the
+    /// feature `serve`.
     #[cfg(not(feature = "serve"))]
     pub(crate) fn missing_serve_feature() -> Self {
-        Self::Usage("this build has no mock server: rebuild it with `--features serve`".to_owned())
+        Self::Usage("this build has neither `mock` nor `test`: rebuild it with `--features serve`".to_owned())
     }
 
     /// Prints the error and returns the exit code.

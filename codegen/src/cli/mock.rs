@@ -1,21 +1,25 @@
-//! `mock`: serves a mock of the contract's API on a local socket.
+//! `mock`: serves a mock of the contract's API on a local socket, or forwards requests to a live service.
+
+mod proxy;
+mod statistics;
 
 use std::{net::TcpListener, sync::Arc};
 
 use axum::{
     Router,
-    body::{Body, HttpBody as _, to_bytes},
+    body::{Body, Bytes, HttpBody as _, to_bytes},
     extract::Request,
     response::Response,
 };
-use contract_codegen::mock::{MockReview, MockServer, MockVerdict, RequestViolation};
+use contract_codegen::mock::{MessageViolation, MockReview, MockServer, MockVerdict};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{args::MockArgs, console::Console, error::CommandError, project};
+use self::proxy::ProxySession;
+use super::{args::MockArgs, console::Console, error::CommandError, project, service::ServiceClient};
 
 /// The maximum size of a request body in bytes; larger bodies get status 413.
-const MAX_BODY_BYTES: usize = 64 << 20;
+pub(super) const MAX_BODY_BYTES: usize = 64 << 20;
 /// The maximum number of requests that are processed at the same time; further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
 /// The maximum number of violations or examples in one message.
@@ -37,20 +41,28 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
                 .to_owned(),
         ));
     }
+    let service = args.proxy.as_deref().map(ServiceClient::from_url).transpose()?;
     let cannot = |error: std::io::Error| {
         CommandError::Io(format!("cannot listen on {}, port {}: {error}", args.host, args.port))
     };
     let listener = TcpListener::bind((args.host, args.port)).map_err(cannot)?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let address = format!("http://{}", listener.local_addr().map_err(cannot)?);
-    console.show_step(&format!("preparing responses for {} operations", contract.operation_count()));
-    let mock = MockServer::new(project, contract, args.seed);
-    let review = mock.review();
+    if service.is_none() {
+        console.show_step(&format!("preparing responses for {} operations", contract.operation_count()));
+    }
+    let mock = Arc::new(MockServer::new(project, contract, args.seed));
+    // The responses of a service replace those of the mock.
+    let review = if service.is_some() { MockReview::default() } else { mock.review() };
     let listening = || {
         let (count, title) = (mock.operations().all().len(), mock.contract().title());
         let noun = if count == 1 { "operation" } else { "operations" };
+        let target = service.as_ref().map(|service| format!(", forwarded to {}", service.base_url()));
         console.print_event(
-            &format!("listening on {address}: {count} {noun} of {title}; press Ctrl-C to stop"),
+            &format!(
+                "listening on {address}: {count} {noun} of {title}{}; press Ctrl-C to stop",
+                target.unwrap_or_default()
+            ),
             json!({ "listening": { "address": address, "operations": count } }),
         )
     };
@@ -64,28 +76,38 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
     if !console.is_json() {
         listening()?;
     }
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime =
-        runtime.enable_io().max_blocking_threads(MAX_CONCURRENT_REQUESTS).build().map_err(cannot)?;
     // Request handlers are `'static`, so they cannot borrow the console.
-    let console = Arc::new(Console::new(args.display));
-    let mock = Arc::new(mock);
-    let app = Router::new().fallback(move |request: Request| {
-        let (mock, console) = (Arc::clone(&mock), Arc::clone(&console));
-        async move { handle_request(mock, console, request).await }
-    });
+    let own_console = Arc::new(Console::new(args.display));
+    let session = service
+        .map(|service| Arc::new(ProxySession::new(service, Arc::clone(&mock), Arc::clone(&own_console))));
+    let app = match &session {
+        Some(session) => proxy::proxy_router(session),
+        None => Router::new().fallback(move |request: Request| {
+            handle_request(Arc::clone(&mock), Arc::clone(&own_console), request)
+        }),
+    };
+    serve_until_interrupt(app, listener).map_err(cannot)?;
+    if let Some(session) = session {
+        session.print_summary(console)?;
+    }
+    Ok(0)
+}
+
+/// Serves requests until Ctrl-C. Requests in progress are aborted.
+fn serve_until_interrupt(app: Router, listener: TcpListener) -> std::io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(MAX_CONCURRENT_REQUESTS).build()?;
     let ended = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::select! {
-            served = axum::serve(listener, app).into_future() => served.map_err(cannot),
+            served = axum::serve(listener, app).into_future() => served,
             // The signal ends the server even if the shell started the process in the background, where
             // signals are ignored by default.
             Ok(()) = tokio::signal::ctrl_c() => Ok(()),
         }
     });
-    // Requests in progress are aborted.
     runtime.shutdown_background();
-    ended.map(|()| 0)
+    ended
 }
 
 /// Prints the operations without a valid response, and the examples that are not sent. Overlapping unions are
@@ -123,9 +145,7 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
     let (parts, body) = request.into_parts();
     // The query is not logged, because it may contain an API key.
     let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
-    let announced = body.size_hint().lower() > MAX_BODY_BYTES as u64;
-    let read = if announced { None } else { to_bytes(body, MAX_BODY_BYTES).await.ok() };
-    let response = match read {
+    let response = match read_body(body).await {
         Some(body) => {
             let request = Request::from_parts(parts, body);
             let answered = tokio::task::spawn_blocking(move || mock.respond_to(request)).await;
@@ -135,10 +155,7 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
                 MockServer::error_response(StatusCode::INTERNAL_SERVER_ERROR, detail)
             })
         }
-        None => {
-            let detail = format!("the body exceeds {} MiB or ended early", MAX_BODY_BYTES >> 20);
-            MockServer::error_response(StatusCode::PAYLOAD_TOO_LARGE, &detail)
-        }
+        None => MockServer::error_response(StatusCode::PAYLOAD_TOO_LARGE, &describe_large_body()),
     };
     let no_verdict = MockVerdict { operation: None, description: String::new(), violations: Vec::new() };
     let verdict = response.extensions().get::<MockVerdict>().unwrap_or(&no_verdict);
@@ -151,6 +168,16 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
     response.map(Body::from)
 }
 
+/// Reads the body of a request. Returns `None` if it is too large or ends early.
+async fn read_body(body: Body) -> Option<Bytes> {
+    let is_too_large = body.size_hint().lower() > MAX_BODY_BYTES as u64;
+    if is_too_large { None } else { to_bytes(body, MAX_BODY_BYTES).await.ok() }
+}
+
+fn describe_large_body() -> String {
+    format!("the body exceeds {} MiB or ended early", MAX_BODY_BYTES >> 20)
+}
+
 /// Formats a line such as `200 GET /tickets/a-17 readTicket: the example`.
 fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> String {
     let operation = verdict.operation.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
@@ -161,8 +188,9 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
 }
 
 /// Formats a violation, such as `body /seat must be at most 99`.
-fn format_violation(broken: &RequestViolation) -> String {
-    format!("{} {} {}", broken.place, broken.pointer, broken.message)
+pub(super) fn format_violation(broken: &MessageViolation) -> String {
+    let MessageViolation { place, pointer, message, .. } = broken;
+    if pointer.is_empty() { format!("{place} {message}") } else { format!("{place} {pointer} {message}") }
 }
 
 fn request_event(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> Value {

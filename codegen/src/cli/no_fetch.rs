@@ -1,4 +1,4 @@
-//! `--fetch` in a build without the feature `fetch`.
+//! `--fetch` in a build without the feature `https`.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,7 +14,7 @@ impl Downloader {
     /// Returns an error if the options request downloads.
     pub(crate) fn from_args(args: FetchArgs, _folder: &Path) -> Result<Option<Arc<Self>>, CommandError> {
         if args.fetch {
-            let message = "this build cannot download documents: rebuild it with `--features fetch`";
+            let message = "this build cannot download documents: rebuild it with `--features https`";
             return Err(CommandError::Usage(message.to_owned()));
         }
         Ok(None)

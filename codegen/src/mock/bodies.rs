@@ -216,7 +216,7 @@ impl MockServer {
 
     /// Generates a value that all schemas of a conjunction accept, or returns `None` if no such value is
     /// found.
-    fn draw_value(&self, conj: &SchemaConjunction, sample: SampleRequest) -> Option<Json> {
+    pub(super) fn draw_value(&self, conj: &SchemaConjunction, sample: SampleRequest) -> Option<Json> {
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
         random::random_value(
             &self.contract.graph,

@@ -4,7 +4,8 @@
 //! Rows are created once and stay in memory until the process ends, like those of a generated table.
 
 use contract_codegen_core::{
-    plan::{self, ParameterRow, PartArity, PlannedCall, SidePlan},
+    api::{self, ResponseHeader},
+    plan::{self, ParameterRow, PartArity, PlannedCall, PlannedHeader, SidePlan},
     schema::SchemaId,
     tables::{TableSet, row_types},
 };
@@ -22,6 +23,39 @@ pub(super) fn operation_rows(plan: &SidePlan<'static>, tables: &'static TableSet
     let all: Vec<Operation> = plan.calls.iter().map(|call| rows.build_operation(call)).collect();
     let order = plan.order.iter().filter_map(|&at| u16::try_from(at).ok()).collect::<Vec<u16>>();
     OperationTable::new(all.leak(), order.leak())
+}
+
+/// Returns a row for each response of each operation. Its parameters are the declared headers of the response
+/// whose values can be parsed. No header is required in the row.
+pub(super) fn response_header_rows(
+    plan: &SidePlan<'static>,
+    tables: &'static TableSet<'static>,
+) -> Vec<Vec<&'static Operation>> {
+    let rows = RowBuilder { tables };
+    let of_call = |call: &PlannedCall<'static>| -> Vec<&'static Operation> {
+        let planned: Vec<&PlannedHeader<'static>> =
+            call.headers.iter().chain(&plan.error_headers).flat_map(|own| &own.headers).collect();
+        let of_response = |response: &'static api::Response| -> &'static Operation {
+            let parameters: Vec<Parameter> = response
+                .headers
+                .iter()
+                .filter_map(|header| {
+                    let planned = planned.iter().find(|each| is_same_header(each.header, header))?;
+                    let row = ParameterRow { schema: header.schema, required: false, ..planned.row.clone() };
+                    Some(rows.build_parameter(&row))
+                })
+                .collect();
+            Box::leak(Box::new(Operation { parameters: parameters.leak(), ..Operation::EMPTY }))
+        };
+        call.operation.responses.iter().map(of_response).collect()
+    };
+    plan.calls.iter().map(of_call).collect()
+}
+
+/// Returns true if two response headers have the same name and the same type.
+fn is_same_header(one: &ResponseHeader, other: &ResponseHeader) -> bool {
+    one.name.eq_ignore_ascii_case(&other.name)
+        && (one.schema, one.explode, &one.content) == (other.schema, other.explode, &other.content)
 }
 
 struct RowBuilder {

@@ -5,18 +5,20 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use contract_runtime::server::Bytes;
 
-/// A violation of the contract by a request.
+/// A violation of the contract by a request or a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestViolation {
-    /// The part of the request: `path`, `query`, `header`, `cookie` or `body`.
+pub struct MessageViolation {
+    /// The part of the message: `path`, `query`, `header`, `cookie` or `body`. In an
+    /// [`ExchangeVerdict`](super::ExchangeVerdict) also `method`, `credentials` and `status`.
     pub place: &'static str,
-    /// The JSON Pointer of the invalid value in the body. For a parameter, the first token is the name of the
-    /// parameter. For a stream body, the first token is the index of the item.
+    /// The JSON Pointer of the invalid value in the body. For a parameter or header, the first token is its
+    /// name. For a stream body, the first token is the index of the item.
     pub pointer: String,
     /// The violated schema keyword. For any other violation, a word for the reason, such as `required` for a
     /// missing body.
     pub keyword: String,
-    /// A description of the violated requirement, such as `must be at most 99`.
+    /// A description of the violated requirement, such as `must be at most 99`. It never contains a value of the
+    /// message, which may be a secret.
     pub message: String,
     /// The location of the rule in the contract: file, line and JSON Pointer.
     pub origin: String,
@@ -27,7 +29,7 @@ pub struct RequestViolation {
 pub(super) struct ProblemResponse {
     pub(super) status: StatusCode,
     pub(super) detail: String,
-    pub(super) violations: Vec<RequestViolation>,
+    pub(super) violations: Vec<MessageViolation>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 

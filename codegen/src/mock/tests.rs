@@ -4,6 +4,7 @@
 
 mod declared_errors;
 mod every;
+mod exchange;
 mod sought;
 mod wire;
 

@@ -9,6 +9,7 @@ use contract_codegen_core::{
     locations::LocationFormatter,
     plan::{PlannedCall, StreamItem},
     schema::{SchemaId, TypeSet},
+    tree::DocumentLocation,
 };
 use contract_runtime::{
     Json,
@@ -23,8 +24,11 @@ use http::{StatusCode, header, request::Parts};
 
 use super::{
     MockServer,
-    problem::{ProblemResponse, RequestViolation},
+    problem::{MessageViolation, ProblemResponse},
 };
+
+/// The pointer of violations by the header `Content-Type`.
+pub(super) const CONTENT_TYPE_POINTER: &str = "/content-type";
 
 impl MockServer {
     /// Validates the credentials, the parameters and the body of a request. If the request violates the
@@ -40,22 +44,14 @@ impl MockServer {
             return Ok(());
         };
         self.check_credentials(call, parts)?;
-        let missing = body.is_empty() && !parts.headers.contains_key(header::CONTENT_TYPE);
-        if let Some(expected) = &operation.body
-            && !missing
-            && !media::accepts(expected, &parts.headers)
-        {
-            let known: Vec<&str> = expected.content.iter().map(|content| content.media_type).collect();
+        if let Some(known) = unsupported_media_type(operation, parts, body) {
             let detail = format!("the body must be {}", known.join(" or "));
             return Err(ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
                 .with_header(header::ACCEPT, &known.join(", ")));
         }
         let context = |operation| RequestContext::new(Arc::clone(parts), Some(operation), body.clone());
         let body_violations = self.body_violations(call, of_body, context(of_body))?;
-        let mut found = match server::IncomingRequest::new(operation, context(operation)) {
-            Ok(_) => Vec::new(),
-            Err(rejection) => self.parameter_violations(call, &rejection),
-        };
+        let mut found = self.parameter_violations(call, operation, context(operation));
         found.extend(body_violations);
         if found.is_empty() {
             return Ok(());
@@ -67,9 +63,49 @@ impl MockServer {
         Err(ProblemResponse { violations: found, ..ProblemResponse::new(StatusCode::BAD_REQUEST, detail) })
     }
 
-    /// Checks that the request has the credentials of one alternative. The values of the credentials are not
-    /// verified.
-    fn check_credentials(&self, call: &PlannedCall<'_>, parts: &Parts) -> Result<(), ProblemResponse> {
+    /// Validates the credentials, the parameters and the body of a request. Returns all violations, also those
+    /// that the mock server answers with a status other than 400.
+    pub(super) fn request_violations(
+        &self,
+        at: usize,
+        parts: &Arc<Parts>,
+        body: &Bytes,
+    ) -> Vec<MessageViolation> {
+        let call = &self.plan.calls[at];
+        let (Some(operation), Some(of_body)) = (self.operations.all().get(at), self.bodies.get(at)) else {
+            return Vec::new();
+        };
+        let violation = |place, pointer: &str, keyword: &str, message| MessageViolation {
+            place,
+            pointer: pointer.to_owned(),
+            keyword: keyword.to_owned(),
+            message,
+            origin: LocationFormatter::new(self.contract).format_location(&call.operation.place),
+        };
+        let context = |operation| RequestContext::new(Arc::clone(parts), Some(operation), body.clone());
+        let mut found = Vec::new();
+        if let Some(required) = self.missing_credentials(call, parts) {
+            found.push(violation("credentials", "", "security", format!("are missing: {required}")));
+        }
+        found.extend(self.parameter_violations(call, operation, context(operation)));
+        if let Some(known) = unsupported_media_type(operation, parts, body) {
+            let message = format!("must be {}", known.join(" or "));
+            found.push(violation("header", CONTENT_TYPE_POINTER, "content", message));
+            return found;
+        }
+        match self.body_violations(call, of_body, context(of_body)) {
+            Ok(violations) => found.extend(violations),
+            Err(_) => {
+                let message = "has a part with a media type that the contract does not declare".to_owned();
+                found.push(violation("body", "", "contentMediaType", message));
+            }
+        }
+        found
+    }
+
+    /// Returns the alternatives of credentials, such as `` `token`, or `key` with `session` ``, if the request
+    /// has the credentials of none of them. The values of the credentials are not verified.
+    fn missing_credentials(&self, call: &PlannedCall<'_>, parts: &Parts) -> Option<String> {
         let security = &call.operation.security;
         let met = |scheme: &str| {
             let kind = self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind);
@@ -77,17 +113,22 @@ impl MockServer {
             kind.is_none_or(|kind| has_credentials(kind, parts))
         };
         if security.is_empty() || security.iter().any(|all| all.iter().all(|(scheme, _)| met(scheme))) {
-            return Ok(());
+            return None;
         }
         let names = |all: &Vec<(String, Vec<String>)>| {
             all.iter().map(|(scheme, _)| format!("`{scheme}`")).collect::<Vec<_>>().join(" with ")
         };
-        let required: Vec<String> = security.iter().map(names).collect();
+        Some(security.iter().map(names).collect::<Vec<_>>().join(", or "))
+    }
+
+    /// Checks that the request has the credentials of one alternative.
+    fn check_credentials(&self, call: &PlannedCall<'_>, parts: &Parts) -> Result<(), ProblemResponse> {
+        let Some(required) = self.missing_credentials(call, parts) else { return Ok(()) };
         let problem_response = ProblemResponse::new(
             StatusCode::UNAUTHORIZED,
-            format!("the request must have credentials: {}; any value is accepted", required.join(", or ")),
+            format!("the request must have credentials: {required}; any value is accepted"),
         );
-        let mut challenges = security.iter().flatten().filter_map(|(scheme, _)| {
+        let mut challenges = call.operation.security.iter().flatten().filter_map(|(scheme, _)| {
             let kind = &self.schemes.iter().find(|each| each.name == *scheme)?.kind;
             match kind {
                 SecuritySchemeKind::Basic => Some("Basic realm=\"mock\"".to_owned()),
@@ -102,10 +143,16 @@ impl MockServer {
         })
     }
 
-    fn parameter_violations(&self, call: &PlannedCall<'_>, rejection: &Rejection) -> Vec<RequestViolation> {
+    fn parameter_violations(
+        &self,
+        call: &PlannedCall<'_>,
+        operation: &'static Operation,
+        context: RequestContext,
+    ) -> Vec<MessageViolation> {
+        let Err(rejection) = server::IncomingRequest::new(operation, context) else { return Vec::new() };
         let places = LocationFormatter::new(self.contract);
-        let Rejection::InvalidParameters(faults) = rejection else {
-            let found = rejection.violations().into_iter().map(|violation| RequestViolation {
+        let Rejection::InvalidParameters(faults) = &rejection else {
+            let found = rejection.violations().into_iter().map(|violation| MessageViolation {
                 place: "query",
                 pointer: String::new(),
                 keyword: violation.keyword.to_owned(),
@@ -118,7 +165,7 @@ impl MockServer {
             let own = call.parameters.iter().find(|parameter| {
                 parameter.row.name == fault.name && parameter.row.location == fault.location
             });
-            RequestViolation {
+            MessageViolation {
                 place: fault.location.as_str(),
                 pointer: fault.pointer.clone(),
                 keyword: fault.keyword.to_owned(),
@@ -139,9 +186,9 @@ impl MockServer {
         call: &PlannedCall<'_>,
         operation: &'static Operation,
         context: RequestContext,
-    ) -> Result<Vec<RequestViolation>, ProblemResponse> {
+    ) -> Result<Vec<MessageViolation>, ProblemResponse> {
         let (Some(expected), Some(body)) = (&operation.body, &call.body) else { return Ok(Vec::new()) };
-        let at = |pointer: String, keyword: &str, message: String| RequestViolation {
+        let at = |pointer: String, keyword: &str, message: String| MessageViolation {
             place: "body",
             pointer,
             keyword: keyword.to_owned(),
@@ -158,20 +205,7 @@ impl MockServer {
         let own = expected.content.iter().position(|each| each.media_type == content.media_type);
         let media = own.and_then(|own| Some(body.contents.get(own)?.media));
         if let Some(item) = media.and_then(|media| self.item_type(media)) {
-            let mut found = Vec::new();
-            for (index, read) in self.decode_items(&item, context.body()) {
-                match read {
-                    Ok(value) => {
-                        let valid = item.schema.map_or(Ok(()), |schema| self.tables.validate(schema, &value));
-                        let violations = valid.err().into_iter();
-                        found.extend(
-                            violations.flat_map(|all| self.convert_violations(&format!("/{index}"), &all)),
-                        );
-                    }
-                    Err(why) => found.push(at(format!("/{index}"), "contentMediaType", why)),
-                }
-            }
-            return Ok(found);
+            return Ok(self.item_violations(&item, context.body(), &body.body.place));
         }
         let text = context.body().clone();
         let Ok(read) = server::IncomingRequest::new(operation, context) else { return Ok(Vec::new()) };
@@ -198,6 +232,35 @@ impl MockServer {
             }
             Err(rejection) => one("contentMediaType", rejection.to_string()),
         })
+    }
+
+    /// Returns the violations of the items of a stream body. `place` is the location of the body in the
+    /// contract.
+    pub(super) fn item_violations(
+        &self,
+        item: &StreamItem,
+        body: &[u8],
+        place: &DocumentLocation,
+    ) -> Vec<MessageViolation> {
+        let mut found = Vec::new();
+        for (index, read) in self.decode_items(item, body) {
+            let pointer = format!("/{index}");
+            match read {
+                Ok(value) => {
+                    let valid = item.schema.map_or(Ok(()), |schema| self.tables.validate(schema, &value));
+                    let violations = valid.err().into_iter();
+                    found.extend(violations.flat_map(|all| self.convert_violations(&pointer, &all)));
+                }
+                Err(message) => found.push(MessageViolation {
+                    place: "body",
+                    pointer,
+                    keyword: "contentMediaType".to_owned(),
+                    message,
+                    origin: LocationFormatter::new(self.contract).format_location(place),
+                }),
+            }
+        }
+        found
     }
 
     /// Decodes the items of a stream body. Returns the index of each item, with its value or a decoding
@@ -241,9 +304,9 @@ impl MockServer {
         items
     }
 
-    /// Converts violations that the validation tables found into violations of a request. `within` is the
+    /// Converts violations that the validation tables found into violations of a message. `within` is the
     /// pointer to the validated item of a stream, or empty for a whole body.
-    fn convert_violations(&self, within: &str, violations: &Violations) -> Vec<RequestViolation> {
+    pub(super) fn convert_violations(&self, within: &str, violations: &Violations) -> Vec<MessageViolation> {
         let places = LocationFormatter::new(self.contract);
         let graph = &self.contract.graph;
         let located = self.schemas_by_location.get_or_init(|| {
@@ -251,7 +314,7 @@ impl MockServer {
         });
         let found = violations.iter().map(|violation| {
             let schema = located.get(&*violation.schema).map(|id| graph.schema(*id));
-            RequestViolation {
+            MessageViolation {
                 place: "body",
                 pointer: format!("{within}{}", violation.pointer),
                 keyword: violation.keyword.to_owned(),
@@ -277,6 +340,14 @@ impl MockServer {
     pub(super) fn allows_string(&self, schema: SchemaId) -> bool {
         self.schema_facts(schema).types.contains(TypeSet::STRING)
     }
+}
+
+/// Returns the media types that the operation accepts if the body of the request has another one.
+fn unsupported_media_type(operation: &Operation, parts: &Parts, body: &Bytes) -> Option<Vec<&'static str>> {
+    let expected = operation.body.as_ref()?;
+    let missing = body.is_empty() && !parts.headers.contains_key(header::CONTENT_TYPE);
+    let supported = missing || media::accepts(expected, &parts.headers);
+    (!supported).then(|| expected.content.iter().map(|content| content.media_type).collect())
 }
 
 fn has_credentials(kind: &SecuritySchemeKind, parts: &Parts) -> bool {

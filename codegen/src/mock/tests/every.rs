@@ -205,7 +205,7 @@ impl MockServer {
             let response = self.respond_to(request);
             let verdict = response.extensions().get::<MockVerdict>().unwrap();
             let describe =
-                |each: &RequestViolation| format!("{} {} {}", each.place, each.pointer, each.keyword);
+                |each: &MessageViolation| format!("{} {} {}", each.place, each.pointer, each.keyword);
             let found: Vec<String> = verdict.violations.iter().map(describe).collect();
             checked += 1;
             if response.status() == status && found == expect {

@@ -1,0 +1,137 @@
+//! The HTTP client of `mock --proxy` and `test`. It follows no redirects and changes no response.
+
+use std::{error::Error, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::Request,
+    response::Response,
+};
+use http::{HeaderMap, Uri, header};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+
+use super::error::CommandError;
+
+/// The maximum time for a connection to the service.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The headers of a connection, which a proxy does not forward (RFC 9110, 7.6.1).
+const CONNECTION_HEADERS: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+#[cfg(feature = "https")]
+type ServiceConnector = hyper_rustls::HttpsConnector<HttpConnector>;
+#[cfg(not(feature = "https"))]
+type ServiceConnector = HttpConnector;
+
+/// The client of a live service.
+#[derive(Debug)]
+pub(crate) struct ServiceClient {
+    client: Client<ServiceConnector, Body>,
+    /// The URL of the service without a trailing slash.
+    base: String,
+}
+
+impl ServiceClient {
+    /// Creates a client for a service. Unlike `--fetch`, it accepts `http` for every
+    /// host.
+    pub(crate) fn from_url(url: &str) -> Result<Self, CommandError> {
+        let invalid = |reason: &str| {
+            let message =
+                format!("the URL of the service {reason}, expected one such as http://localhost:8080/v1");
+            CommandError::Usage(message)
+        };
+        let parsed = url.parse::<Uri>().map_err(|_| invalid("is invalid"))?;
+        let authority = parsed.authority().ok_or_else(|| invalid("has no host"))?.as_str();
+        if !matches!(parsed.scheme_str(), Some("http" | "https")) {
+            return Err(invalid("is neither `http:` nor `https:`"));
+        }
+        if authority.contains('@') || parsed.query().is_some() {
+            // The message must not contain the URL.
+            return Err(invalid("contains credentials or a query, which requests have themselves"));
+        }
+        if parsed.scheme_str() == Some("https") && !cfg!(feature = "https") {
+            let message = "this build has no TLS: rebuild it with `--features https`";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = connect_with_tls(http)?;
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        Ok(Self { client, base: url.trim_end_matches('/').to_owned() })
+    }
+
+    /// Returns the URL of the service.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base
+    }
+
+    /// Sends a request to the service. The error describes the reason why there is no response.
+    pub(crate) async fn send(&self, request: &Request<Bytes>) -> Result<Response, String> {
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let uri: Uri = format!("{}{path}", self.base).parse().map_err(|_| "its URL is invalid".to_owned())?;
+        let mut forwarded = Request::new(Body::from(request.body().clone()));
+        *forwarded.method_mut() = request.method().clone();
+        *forwarded.uri_mut() = uri;
+        let headers = forwarded.headers_mut();
+        *headers = end_to_end_headers(request.headers());
+        // The client sends the host of the service. The server has processed `Expect`. Compressed bodies
+        // cannot be validated.
+        for name in [header::HOST, header::EXPECT, header::ACCEPT_ENCODING] {
+            headers.remove(name);
+        }
+        let response = self.client.request(forwarded).await.map_err(|error| describe_error(&error))?;
+        Ok(response.map(Body::new))
+    }
+}
+
+/// Returns a connector that also connects with TLS, and verifies certificates with those of the system.
+#[cfg(feature = "https")]
+fn connect_with_tls(http: HttpConnector) -> Result<ServiceConnector, CommandError> {
+    let tls = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())
+        .map_err(|error| CommandError::Io(format!("cannot read the certificates of the system: {error}")))?;
+    Ok(tls.https_or_http().enable_http1().wrap_connector(http))
+}
+
+/// Returns the connector unchanged, in a build without TLS.
+#[cfg(not(feature = "https"))]
+#[allow(clippy::unnecessary_wraps, reason = "the connector with TLS can fail")]
+fn connect_with_tls(http: HttpConnector) -> Result<ServiceConnector, CommandError> {
+    Ok(http)
+}
+
+/// Copies headers without those of the connection.
+pub(crate) fn end_to_end_headers(headers: &HeaderMap) -> HeaderMap {
+    let mut copy = headers.clone();
+    let named: Vec<String> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    for name in CONNECTION_HEADERS.iter().copied().chain(named.iter().map(String::as_str)) {
+        copy.remove(name);
+    }
+    copy
+}
+
+/// Joins the messages of an error and its causes.
+fn describe_error(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
