@@ -29,6 +29,8 @@ use std::{fmt, sync::Arc};
 use self::idempotency_key::RandomSource;
 use crate::{operation::Operation, transport::Transport};
 
+#[cfg(feature = "blocking")]
+mod blocking;
 mod call;
 #[cfg(feature = "credentials")]
 pub mod credentials;
@@ -53,6 +55,8 @@ mod tests;
 pub use bytes::Bytes;
 pub use http::HeaderMap;
 
+#[cfg(all(feature = "blocking", any(feature = "pages", feature = "stream")))]
+pub use self::blocking::BlockingIter;
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
@@ -88,6 +92,9 @@ pub struct ApiClient {
     base_url_only: bool,
     shown_fields: &'static [&'static str],
     random: RandomSource,
+    /// Drives blocking calls.
+    #[cfg(feature = "blocking")]
+    background: blocking::BackgroundRuntime,
     #[cfg(feature = "stream")]
     stream_limits: crate::stream::StreamLimits,
 }
@@ -106,6 +113,8 @@ impl ApiClient {
             base_url_only: false,
             shown_fields: &[],
             random: RandomSource::default(),
+            #[cfg(feature = "blocking")]
+            background: blocking::BackgroundRuntime::default(),
             #[cfg(feature = "stream")]
             stream_limits: crate::stream::StreamLimits::default(),
         }
