@@ -36,12 +36,14 @@ mod call;
 pub mod credentials;
 mod default_headers;
 mod error;
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+mod fetch;
 mod idempotency_key;
 #[cfg(feature = "pages")]
 pub mod pages;
 mod raw_response;
 mod request;
-#[cfg(feature = "reqwest")]
+#[cfg(all(feature = "reqwest", not(target_arch = "wasm32")))]
 mod reqwest;
 mod response;
 mod response_headers;
@@ -60,9 +62,11 @@ pub use self::blocking::BlockingIter;
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+pub use self::fetch::ReqwestTransport;
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
-#[cfg(feature = "reqwest")]
+#[cfg(all(feature = "reqwest", not(target_arch = "wasm32")))]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
 pub use self::response::Response;
 pub use self::response_headers::{InvalidHeader, ReceivedHeaders, ResponseHeaders};

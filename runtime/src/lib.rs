@@ -56,6 +56,8 @@
 pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "credentials", feature = "layers"))]
+mod clock;
 pub mod contract;
 pub mod depth;
 pub mod format;
