@@ -79,6 +79,7 @@ const RUNTIME: &[&str] = &[
     // These modules contain strings, patterns and pointers.
     "text",
     "random",
+    "clock",
     "depth",
     "pointer",
     "json_type",

@@ -26,6 +26,9 @@ pub mod schemas;
 #[path = "cases/pages/expected/types.rs"]
 pub mod types;
 
+#[path = "harness/http_server.rs"]
+mod http_server;
+
 use std::{
     pin::Pin,
     sync::{Arc, Mutex},
@@ -38,7 +41,10 @@ use calls::{
 use client::{Bytes, Call, Client, Error};
 use contract_runtime::{
     Map,
-    client::pages::{ItemPage, PageCursor, PageError, PageFault, PageItems, PageStream, PagedCall, Stream},
+    client::{
+        ReqwestTransport,
+        pages::{ItemPage, PageCursor, PageError, PageFault, PageItems, PageStream, PagedCall, Stream},
+    },
     operation::Operation,
     transport::{ResponseFuture, Transport},
 };
@@ -224,6 +230,34 @@ async fn cursor_of_the_page_selects_the_next_page() {
     let search = types::Search { words: "box".to_owned(), extra: Map::new() };
     assert_seven_items(client.search_parcels_items(&search, SearchParcelsOptions::new()), |parcel| parcel.id)
         .await;
+}
+
+/// Pages and items are blocking iterators, which request all pages over one connection.
+#[test]
+fn pages_are_blocking_iterators() {
+    let depot = Depot::default();
+    let (origin, connections) = http_server::serve(move |head, _| {
+        let path = head.split(' ').nth(1).unwrap();
+        let response = depot.respond(&Request::get(path).body(Bytes::new()).unwrap());
+        let body = str::from_utf8(response.body()).unwrap();
+        let fields = format!("content-type: application/json\r\ncontent-length: {}", body.len());
+        format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n{body}").into_bytes()
+    });
+    let client = Client::new(format!("{origin}/v1"), ReqwestTransport::new().unwrap());
+    let options = ListParcelsOptions::new();
+    let mut ids = Vec::new();
+    for parcel in client.list_parcels_items("north", &["box"], &[1], options).into_blocking_iter() {
+        ids.push(parcel.unwrap().id);
+    }
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
+
+    let mut pages = client.list_books_pages(ListBooksOptions::new().page(0)).into_blocking_iter();
+    assert_eq!(pages.next().unwrap().unwrap().body().len(), 2);
+    assert_eq!(pages.get_ref().cursor().map(PageCursor::as_str), Some("1"));
+    assert_eq!(pages.by_ref().count(), 3);
+    assert!(pages.get_ref().is_complete());
+    drop((client, pages));
+    assert_eq!(connections.recv().unwrap(), 7);
 }
 
 /// Invalid requests are not sent, even if their cursor comes from the server.

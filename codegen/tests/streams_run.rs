@@ -5,8 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 #![allow(dead_code, reason = "these tests do not use all generated items")]
 
+#[path = "streams_run/blocking.rs"]
+mod blocking;
 #[path = "streams_run/both_sides.rs"]
 mod both_sides;
+#[path = "harness/http_server.rs"]
+mod http_server;
 #[path = "streams_run/over_tcp.rs"]
 mod over_tcp;
 #[path = "streams_run/scripted.rs"]

@@ -32,17 +32,21 @@ use crate::{
     transport::{Transport, UserAgent},
 };
 
+#[cfg(feature = "blocking")]
+mod blocking;
 mod call;
 #[cfg(feature = "credentials")]
 pub mod credentials;
 mod default_headers;
 mod error;
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+mod fetch;
 mod idempotency_key;
 #[cfg(feature = "pages")]
 pub mod pages;
 mod raw_response;
 mod request;
-#[cfg(feature = "reqwest")]
+#[cfg(all(feature = "reqwest", not(target_arch = "wasm32")))]
 mod reqwest;
 mod response;
 mod response_headers;
@@ -56,14 +60,18 @@ mod tests;
 pub use bytes::Bytes;
 pub use http::HeaderMap;
 
+#[cfg(all(feature = "blocking", any(feature = "pages", feature = "stream")))]
+pub use self::blocking::BlockingIter;
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+pub use self::fetch::ReqwestTransport;
 pub use self::raw_response::ResponseFields;
 use self::raw_response::ShownFields;
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
-#[cfg(feature = "reqwest")]
+#[cfg(all(feature = "reqwest", not(target_arch = "wasm32")))]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
 pub use self::response::{NoHeaders, Response};
 pub use self::response_headers::{InvalidHeader, ReceivedHeaders, ResponseHeaders};
@@ -94,6 +102,9 @@ pub struct ApiClient {
     shown_fields: ShownFields,
     user_agent: Option<UserAgent>,
     random: RandomSource,
+    /// Drives blocking calls.
+    #[cfg(feature = "blocking")]
+    background: blocking::BackgroundRuntime,
     #[cfg(feature = "stream")]
     stream_limits: crate::stream::StreamLimits,
 }
@@ -113,6 +124,8 @@ impl ApiClient {
             shown_fields: ShownFields::default(),
             user_agent: None,
             random: RandomSource::default(),
+            #[cfg(feature = "blocking")]
+            background: blocking::BackgroundRuntime::default(),
             #[cfg(feature = "stream")]
             stream_limits: crate::stream::StreamLimits::default(),
         }

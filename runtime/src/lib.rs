@@ -40,6 +40,7 @@
 //! | `layers`, `tracing` | `layers`: retries, timeouts and concurrency limits; a tracing span for each call |
 //! | `tower`, `tokio` | transports over tower services; tokio's timer |
 //! | `ready` | reqwest with TLS and all layers, preconfigured |
+//! | `blocking` | blocking calls: `send_blocking`, `open_blocking`, `into_blocking_iter` |
 //! | `cli` | `cli`: a command line for any contract |
 //! | `schemars`, `proptest` | `json_schema`, `strategies`: schemas and test values of types, derived from their tables |
 //! | `bigdecimal`, `rust_decimal` | exact conversions of numbers |
@@ -55,6 +56,8 @@
 pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "credentials", feature = "layers"))]
+mod clock;
 pub mod contract;
 pub mod depth;
 pub mod format;

@@ -3,7 +3,15 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+/// Returns a random number from the JavaScript host, because the seed of the standard library is constant in
+/// WebAssembly.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn random_u64() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(0))
+}
+
 /// Returns a random number from the seed of the standard library's hash maps, which differs for each call.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn random_u64() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -19,6 +19,8 @@ pub(crate) mod timer;
 pub use crate::operation::RepeatSafety;
 #[cfg(feature = "stream")]
 pub use byte_stream::{ByteStream, RequestBody, StreamResponseFuture, StreamTransport};
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+pub use timer::HostTimer;
 #[cfg(feature = "tokio")]
 pub use timer::TokioTimer;
 pub use timer::{SleepFuture, Timer};

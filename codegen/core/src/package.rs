@@ -136,6 +136,7 @@ const CLIENT_FEATURES: &[(&str, &str)] = &[
     ("layers", "Layers for any transport: retries, timeouts, concurrency limits."),
     ("tracing", "A tracing span for each call."),
     ("tower", "A transport over any tower service."),
+    ("blocking", "Blocking calls, for programs without an async runtime."),
 ];
 
 /// The features of a package.

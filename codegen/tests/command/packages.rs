@@ -111,7 +111,8 @@ fn packages_of_one_workspace_compile_together() {
         let runtime = packages.iter().find(|package| package["name"] == runtime).unwrap();
         assert_eq!(runtime["rust_version"], env!("CARGO_PKG_RUST_VERSION"));
         // The package forwards the features of the runtime.
-        for feature in ["client", "server", "reqwest", "reqwest-rustls", "ready", "layers", "tower", "tokio"]
+        for feature in
+            ["client", "server", "reqwest", "reqwest-rustls", "ready", "layers", "tower", "blocking", "tokio"]
         {
             let passed = package["features"][feature].to_string();
             assert!(passed.contains(&format!("contract-runtime/{feature}")), "{feature}: {passed}");

@@ -94,6 +94,22 @@ impl<'a, C: Call> PendingCall<'a, C> {
         }
         self
     }
+
+    /// Sends the call and blocks the thread until the response arrives.
+    ///
+    /// No async runtime is required. In async code, `await` the call instead, because this method blocks all
+    /// tasks of the thread.
+    ///
+    /// # Errors
+    /// The same errors as the future. Additionally, [`Error::Transport`] with
+    /// [`TransportFault::Declined`](crate::transport::TransportFault::Declined) if the operating system cannot
+    /// start the thread of the client.
+    #[cfg(feature = "blocking")]
+    #[allow(clippy::type_complexity, reason = "the output of the future")]
+    pub fn send_blocking(self) -> Result<Response<C::Success, C::Headers>, Error<C::ErrorBody>> {
+        let client = self.client.to_background();
+        client.background.block_on(PendingCall { client: &client, ..self })
+    }
 }
 
 impl<C: Call> Future for PendingCall<'_, C> {

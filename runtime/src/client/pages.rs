@@ -28,6 +28,8 @@ pub use self::{
     error::{PageError, PageFault},
     next_page::{LinkPolicy, OffsetStep, PageLimit, PageMarkers, Pagination},
 };
+#[cfg(feature = "blocking")]
+use super::BlockingIter;
 use super::{ApiClient, Call, Error, RawResponse, Response};
 use crate::Nullable;
 
@@ -238,6 +240,15 @@ impl<C: PagedCall> PageStream<C> {
         }
     }
 
+    /// Converts the stream into an iterator that blocks the thread until the next page arrives. No async
+    /// runtime is required.
+    #[cfg(feature = "blocking")]
+    pub fn into_blocking_iter(mut self) -> BlockingIter<Self> {
+        let runtime = self.core.background.clone();
+        self.core = self.core.to_background();
+        BlockingIter::new(self, runtime)
+    }
+
     /// Returns the position of the next page; `None` if the arguments of the call define it. After the last
     /// page, returns the position at which later additions will appear, if the page has one.
     #[must_use]
@@ -413,6 +424,15 @@ impl<C: PagedCall> PageItems<C> {
     pub const fn with_max_items(mut self, items: usize) -> Self {
         self.remaining_items = Some(items);
         self
+    }
+
+    /// Converts the stream into an iterator that blocks the thread until the next item is available; see
+    /// [`PageStream::into_blocking_iter`].
+    #[cfg(feature = "blocking")]
+    pub fn into_blocking_iter(self) -> BlockingIter<Self> {
+        let Self { pages, items, page_cursor, consumed, remaining_items } = self;
+        let convert = |pages| Self { pages, items, page_cursor, consumed, remaining_items };
+        pages.into_blocking_iter().map_stream(convert)
     }
 
     /// Returns the position of the page that contains the next item; see [`PageStream::cursor`]. Resuming

@@ -14,6 +14,8 @@ use http::header::ACCEPT;
 use http::{HeaderValue, header::CONTENT_TYPE};
 use serde::Serialize;
 
+#[cfg(feature = "blocking")]
+use super::blocking::{BackgroundRuntime, BlockingIter};
 use super::{
     ApiClient, Call, Error, NoHeaders, RawResponse, RequestBuilder, RequestChecks, Response,
     UnexpectedReason, error::SendError,
@@ -63,6 +65,46 @@ impl<T, E, H> PendingStreamCall<T, E, H> {
     /// not a valid header value is ignored.
     pub fn after_event(self, last_event_id: &str) -> Self {
         self.map_request(|request| request.after_event(last_event_id))
+    }
+
+    /// Sends the call and blocks the thread until the head of the response arrives. The body of the response is
+    /// an iterator, which blocks until the next item arrives. No async runtime is required.
+    ///
+    /// # Errors
+    /// See [`PendingCall::send_blocking`](super::PendingCall::send_blocking).
+    #[cfg(feature = "blocking")]
+    pub fn open_blocking(self) -> CallResult<BlockingIter<T>, E, H>
+    where
+        T: FromStream,
+    {
+        let (call, runtime) = self.into_background();
+        let response = runtime.block_on(call)?;
+        Ok(response.map(|stream| BlockingIter::new(stream, runtime)))
+    }
+
+    /// Sends an upload and blocks the thread until the complete response arrives. For a streaming response, use
+    /// [`open_blocking`](Self::open_blocking).
+    ///
+    /// # Errors
+    /// See [`open_blocking`](Self::open_blocking).
+    #[cfg(feature = "blocking")]
+    pub fn send_blocking(self) -> CallResult<T, E, H> {
+        let (call, runtime) = self.into_background();
+        runtime.block_on(call)
+    }
+
+    /// Returns the call with a transport that runs on the thread of blocking calls, and that thread. A call that
+    /// was already polled continues to use its transport.
+    #[cfg(feature = "blocking")]
+    fn into_background(self) -> (Self, BackgroundRuntime) {
+        match self.0 {
+            PendingStreamState::Unsent(ready, run) => {
+                let runtime = ready.0.background.clone();
+                let ready = Box::new((ready.0.to_background(), ready.1));
+                (Self(PendingStreamState::Unsent(ready, run)), runtime)
+            }
+            state => (Self(state), BackgroundRuntime::default()),
+        }
     }
 
     fn map_request(self, change: impl FnOnce(RequestBuilder) -> RequestBuilder) -> Self {

@@ -14,6 +14,7 @@ use http::{Extensions, HeaderMap, StatusCode};
 
 use crate::{
     client::RetryAfter,
+    clock,
     operation::Operation,
     random::random_u64,
     transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault, copy_with_body},
@@ -117,7 +118,7 @@ impl<T> Retry<T> {
             transport,
             options: retries,
             timer: Arc::new(timer),
-            now: Arc::new(SystemTime::now),
+            now: Arc::new(clock::system_time),
             random: Arc::new(random_u64),
             budget: Arc::new(Mutex::new(retries.retry_budget.saturating_mul(10))),
         }

@@ -87,6 +87,10 @@ impl crate::client::ReqwestTransport {
     /// # Errors
     /// Returns an error if TLS cannot be set up on this platform.
     pub fn with_default_layers() -> Result<Arc<dyn Transport>, crate::transport::TransportError> {
-        Ok(TransportStack::default().wrap(Self::new()?, crate::transport::TokioTimer))
+        #[cfg(not(target_arch = "wasm32"))]
+        let timer = crate::transport::TokioTimer;
+        #[cfg(target_arch = "wasm32")]
+        let timer = crate::transport::HostTimer;
+        Ok(TransportStack::default().wrap(Self::new()?, timer))
     }
 }

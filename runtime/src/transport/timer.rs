@@ -29,6 +29,19 @@ impl Timer for TokioTimer {
     }
 }
 
+/// The timer of the JavaScript host in WebAssembly: `setTimeout`.
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostTimer;
+
+#[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
+impl Timer for HostTimer {
+    fn sleep(&self, time: Duration) -> SleepFuture {
+        // WebAssembly has one thread. `SendWrapper` checks the thread.
+        Box::pin(send_wrapper::SendWrapper::new(gloo_timers::future::sleep(time)))
+    }
+}
+
 /// The timer of tokio. Outside a tokio runtime, it never fires, whereas [`TokioTimer`] panics.
 #[cfg(all(feature = "tokio", feature = "stream"))]
 pub(crate) struct OptionalTokioTimer;

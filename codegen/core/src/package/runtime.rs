@@ -79,29 +79,38 @@ fn declared_module(line: &str) -> Option<&str> {
 /// Returns false if the attribute is a `cfg` that is false with these features.
 fn is_enabled(attribute: &str, features: &BTreeSet<String>) -> bool {
     let condition = attribute.trim_end().strip_prefix("#[cfg(").and_then(|rest| rest.strip_suffix(")]"));
-    condition.and_then(|text| syn::parse_str(text).ok()).is_none_or(|meta| is_true(&meta, features))
+    condition
+        .and_then(|text| syn::parse_str(text).ok())
+        .is_none_or(|meta| evaluate(&meta, features) != Some(false))
 }
 
-fn is_true(condition: &Meta, features: &BTreeSet<String>) -> bool {
+/// Returns the value of a condition, or `None` if it depends on the target.
+fn evaluate(condition: &Meta, features: &BTreeSet<String>) -> Option<bool> {
     let name = |path: &syn::Path| path.get_ident().map(ToString::to_string).unwrap_or_default();
     match condition {
-        Meta::NameValue(pair) => match &pair.value {
+        Meta::NameValue(pair) if name(&pair.path) == "feature" => match &pair.value {
             syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(value), .. }) => {
-                name(&pair.path) == "feature" && features.contains(&value.value())
+                Some(features.contains(&value.value()))
             }
-            _ => false,
+            _ => Some(false),
         },
+        Meta::NameValue(_) => None,
         Meta::List(list) => {
             let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             let parts = parts.unwrap_or_default();
-            let mut parts = parts.iter().map(|part| is_true(part, features));
-            match name(&list.path).as_str() {
-                "any" => parts.any(|part| part),
-                "not" => !parts.any(|part| part),
-                _ => parts.all(|part| part),
-            }
+            let parts: Vec<Option<bool>> = parts.iter().map(|part| evaluate(part, features)).collect();
+            // The value that determines the result regardless of the other parts.
+            let decisive = matches!(name(&list.path).as_str(), "any" | "not");
+            let combined = if parts.contains(&Some(decisive)) {
+                Some(decisive)
+            } else if parts.contains(&None) {
+                None
+            } else {
+                Some(!decisive)
+            };
+            if list.path.is_ident("not") { combined.map(|value| !value) } else { combined }
         }
-        Meta::Path(_) => false,
+        Meta::Path(_) => Some(false),
     }
 }
 
@@ -115,7 +124,7 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
         })
         .collect();
     let mut enabled = BTreeSet::new();
-    let mut used: BTreeSet<&str> = table_of(&table, "dependencies")
+    let mut used: BTreeSet<&str> = dependencies_of(&table)
         .filter(|(_, value)| value.get("optional").is_none())
         .map(|(name, _)| name.as_str())
         .collect();
@@ -129,7 +138,7 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
             }
         }
     }
-    let dependencies = all_keys(&table, "dependencies");
+    let dependencies: BTreeSet<&str> = dependencies_of(&table).map(|(name, _)| name.as_str()).collect();
     let mut out = String::new();
     let mut section = "";
     let mut comments = String::new();
@@ -143,7 +152,9 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
         }
         let key = line.split(" =").next().unwrap_or_default();
         let is_kept = match section {
-            "[dependencies]" => !dependencies.contains(key) || used.contains(key),
+            _ if section == "[dependencies]" || section.starts_with("[target.") => {
+                !dependencies.contains(key) || used.contains(key)
+            }
             "[features]" => !all.contains_key(key) || enabled.contains(key),
             _ => true,
         };
@@ -168,10 +179,17 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
     (out, enabled)
 }
 
+/// Returns the dependencies, including those of single targets.
+fn dependencies_of(table: &toml::Table) -> impl Iterator<Item = (&String, &toml::Value)> {
+    let targets = table_of(table, "target").filter_map(|(_, target)| target.as_table());
+    std::iter::once(table).chain(targets).flat_map(|table| table_of(table, "dependencies"))
+}
+
 fn table_of<'t>(table: &'t toml::Table, key: &str) -> impl Iterator<Item = (&'t String, &'t toml::Value)> {
     table.get(key).and_then(toml::Value::as_table).into_iter().flatten()
 }
 
+#[cfg(test)]
 fn all_keys<'t>(table: &'t toml::Table, key: &str) -> BTreeSet<&'t str> {
     table_of(table, key).map(|(name, _)| name.as_str()).collect()
 }
@@ -265,6 +283,16 @@ mod tests {
             let has_client = features.iter().any(|name| *name != "server");
             assert_eq!(dependencies.contains("httpdate"), has_client, "{features:?}");
             assert_eq!(dependencies.contains("axum"), features.contains(&"server"), "{features:?}");
+            // The modules and dependencies for WebAssembly belong to the same features.
+            let target = manifest["target"]["cfg(target_arch = \"wasm32\")"].as_table().unwrap();
+            let host = all_keys(target, "dependencies");
+            assert_eq!(
+                host.contains("getrandom"),
+                has_client || features.contains(&"server"),
+                "{features:?}"
+            );
+            assert_eq!(host.contains("gloo-timers"), features.contains(&"ready"), "{features:?}");
+            assert_eq!(has("client/fetch"), has("client/reqwest"), "{features:?}");
             assert!(dependencies.contains("serde_json") && !dependencies.contains("clap"), "{features:?}");
             assert_eq!(all_keys(&manifest, "features").contains("client"), has_client, "{features:?}");
             assert!(manifest["lints"].to_string().contains("\"cli\""), "{}", manifest["lints"]);

@@ -6,7 +6,7 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Poll, Waker},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use http::{
 use super::declined_error;
 use crate::{
     Json,
+    clock::Instant,
     format::base64,
     operation::{Operation, RepeatSafety},
     parameters::encode::percent_encode,
