@@ -521,6 +521,9 @@ impl Sources {
         let mut found = Diagnostics::new();
         let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
+        if inputs::is_unnamed(&source.name) && !self.is_broken(id) {
+            found.extend(inputs::check_unnamed_document(&source.name, &source.tree));
+        }
         if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {
             let message = format!("{} is neither a schema nor an OpenAPI document", source.name);
             let help = "to read it anyway, list the file itself as an input";
@@ -549,7 +552,7 @@ impl Sources {
     ) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = sha256_hex(bytes);
-        let is_unnamed = path.is_none() && (name == STDIN_NAME || inputs::as_url(Path::new(&name)).is_some());
+        let is_unnamed = path.is_none() && inputs::is_unnamed(&name);
         let syntax = if is_unnamed { inputs::syntax_name(&name, bytes) } else { &name };
         let (text, mut tree, mut found) = decode_document(id, syntax, bytes);
         found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));

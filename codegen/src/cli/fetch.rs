@@ -128,7 +128,11 @@ impl Downloader {
 
 impl DocumentFetcher for Downloader {
     fn fetch(&self, url: &str, referrer: Option<&str>) -> Result<Vec<u8>, FetchError> {
-        let bytes = self.download(url, referrer)?;
+        // Without the lock file, a document that does not exist is a fault like any unresolved reference. Other
+        // failures may be temporary, so they must not change the generated code.
+        let bytes = self
+            .download(url, referrer)
+            .map_err(|error| FetchError { is_fatal: error.is_fatal || self.must_match, ..error })?;
         let digest = format!("sha256:{}", sha256_hex(&bytes));
         let locked = self.locked.get(url);
         if self.must_match && locked != Some(&digest) {
@@ -146,7 +150,7 @@ impl DocumentFetcher for Downloader {
 }
 
 fn unavailable(message: String, help: Option<&'static str>) -> FetchError {
-    FetchError { message, help, is_fatal: false }
+    FetchError { message, help, is_fatal: true }
 }
 
 fn read_lock(path: &Path) -> Result<BTreeMap<String, String>, CommandError> {
@@ -186,9 +190,10 @@ fn http_agent() -> Agent {
 fn check_url(url: &str, referrer: Option<&str>) -> Result<(), FetchError> {
     let parsed = url.parse::<Uri>().ok();
     let Some((parsed, authority)) = parsed.as_ref().and_then(|url| Some((url, url.authority()?))) else {
-        let message =
-            "a document cannot be downloaded, because its URL is not `https:` with a host".to_owned();
-        return Err(unavailable(message, None));
+        // The message must not contain credentials.
+        let shown = if url.contains('@') { "a URL" } else { url };
+        let message = format!("`{shown}` cannot be downloaded: it is not a valid URL with a host");
+        return Err(unavailable(message, Some("percent-encode spaces, and use `https:`")));
     };
     if authority.as_str().contains('@') {
         let host = authority.host();
@@ -217,13 +222,19 @@ fn is_loopback(host: &str) -> bool {
 fn check_status<B>(url: &str, response: &Response<B>) -> Result<(), FetchError> {
     let status = response.status().as_u16();
     let help = matches!(status, 401 | 403).then_some(NO_CREDENTIALS);
-    if status == 200 { Ok(()) } else { Err(unavailable(format!("{url} returned status {status}"), help)) }
+    let message = format!("{url} returned status {status}");
+    match status {
+        200 => Ok(()),
+        404 | 410 => Err(FetchError { message, help, is_fatal: false }),
+        _ => Err(unavailable(message, help)),
+    }
 }
 
 fn describe_error(error: &Error) -> String {
     match error {
         Error::BodyExceedsLimit(_) => format!("the document is larger than {} MiB", MAX_BYTES >> 20),
         Error::Timeout(_) => format!("it took longer than {} seconds", MAX_DURATION.as_secs()),
+        Error::Io(error) => error.to_string(),
         error => error.to_string(),
     }
 }

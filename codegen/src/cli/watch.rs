@@ -36,7 +36,12 @@ pub(crate) fn run_watch(args: &GenerateArgs, console: &Console) -> Result<u8, Co
         return Err(CommandError::Usage("`-` cannot be watched: save the document to a file".to_owned()));
     }
     project::check_paths(&named)?;
+    if named.iter().all(|path| inputs::as_url(path).is_some()) {
+        let message = "URLs cannot be watched: run `generate --fetch` when a document changes".to_owned();
+        return Err(CommandError::Usage(message));
+    }
     let mut read_files = BTreeSet::new();
+    let mut is_first = true;
     loop {
         // An invalid contract has no list of files, so the configured ones are watched as well.
         let watched: BTreeSet<PathBuf> =
@@ -44,12 +49,13 @@ pub(crate) fn run_watch(args: &GenerateArgs, console: &Console) -> Result<u8, Co
         let mut stamps = read_stamps(&watched);
         read_files = match generate::generate_once(args, console) {
             Ok(read_files) => read_files,
-            Err(error @ CommandError::Usage(_)) => return Err(error),
+            Err(error @ CommandError::Usage(_)) if is_first => return Err(error),
             Err(error) => {
                 error.report_to(console);
                 BTreeSet::new()
             }
         };
+        is_first = false;
         // Files that this run read for the first time are compared from now on.
         let added: BTreeSet<PathBuf> = read_files.difference(&watched).cloned().collect();
         stamps.extend(read_stamps(&added));

@@ -87,7 +87,7 @@ pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
 
 fn write_mounts(page: &mut TomlPage, found: &InitFindings) {
     page.start_section(
-        "Local folders that resolve references by URI prefix. Nothing is fetched from the network.",
+        "Local folders that resolve references by URI prefix. URLs are downloaded only with `--fetch`.",
     );
     if !found.unresolved_uris.is_empty() {
         page.add_comment("These URIs are not resolved; such a reference accepts any JSON:");

@@ -91,6 +91,12 @@ fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
         NextPage::Url { from, .. } => (Some(from), None),
         NextPage::Link { .. } | NextPage::Offset { .. } | NextPage::Page { .. } => (None, None),
     };
+    if let NextPage::Page { total_pages: Some(total), .. } = &pages.next
+        && let Some(total) = page.pointer_mut(&total.pointer)
+    {
+        // Every later page is the last one, whatever number of pages the first page contains.
+        *total = Json::from(1);
+    }
     if let Some(more) = more.and_then(|more| page.pointer_mut(&more.pointer)) {
         *more = Json::Bool(false);
     }
@@ -222,6 +228,19 @@ components:
         let [first, second] =
             bodies(&document, "offset = { to = \"position\" }", ["?position=0", "?position=1"]);
         assert_eq!([first.as_str(), &second], [FIRST, last]);
+    }
+
+    /// A client that compares its position with the number of pages stops after the second page.
+    #[test]
+    fn number_of_pages_ends_the_list() {
+        let document = document("items", "'null'", "0")
+            .replace("more: { type: boolean }", "pages: { type: integer }")
+            .replace(", more: true", ", pages: 9")
+            .replace("schema: { type: string }", "schema: { type: integer }");
+        let strategy = "page = { to = \"position\", total-pages = \"/pages\" }";
+        let [first, second] = bodies(&document, strategy, ["?position=1", "?position=2"]);
+        assert!(first.contains(r#""pages":9"#), "{first}");
+        assert_eq!(second, r#"{"items":[],"pages":1}"#);
     }
 
     /// Without `[[pages]]`, the pagination is the one that `init` suggests.

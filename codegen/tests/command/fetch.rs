@@ -124,6 +124,7 @@ fn init_lists_urls_and_generate_reads_them() {
 fn failed_downloads_name_the_reason() {
     let folder = Folder::new("fetch-failures");
     let server = DocumentServer::start();
+    server.put("/login", "<!DOCTYPE html>\n<title>Sign in</title>\n");
     server.redirect("/loop", "/loop");
     server.redirect("/file", "file:///etc/hosts");
     server.redirect("/plain", "http://a.example/openapi.json");
@@ -134,7 +135,10 @@ fn failed_downloads_name_the_reason() {
         (server.url("/absent"), "/absent returned status 404"),
         (server.url("/private"), "documents are downloaded without credentials"),
         (server.url("/loop"), "/loop redirects more than 5 times"),
-        (server.url("/file"), "its URL is not `https:` with a host"),
+        (server.url("/file"), "`file:///etc/hosts` cannot be downloaded"),
+        (server.url("/a b"), "/a b` cannot be downloaded: it is not a valid URL"),
+        (server.url("/login"), "/login` is not an object, so it is neither a schema nor an OpenAPI document"),
+        (server.url("/absent#/paths"), "has a fragment, but an input is a whole document"),
         (server.url("/plain"), "http://a.example/openapi.json is not encrypted"),
         (server.url("/large"), "the document is larger than 64 MiB"),
         (server.url("/cut"), "cannot download"),
@@ -162,4 +166,12 @@ fn unavailable_reference_is_a_fault() {
     expect_message(&tolerated, "/parts/seat.yaml returned status 404");
     expect_message(&tolerated, "/parts/seat.yaml` could not be downloaded");
     folder.run(&[&generate[..], &["--strict"]].concat()).expect_exit(4);
+
+    // With `--locked`, and after a failure that may be temporary, the output stays as it is.
+    let code = fs::read_to_string(folder.0.join("seat.rs")).unwrap();
+    folder.run(&[&generate[..], &["--locked"]].concat()).expect_exit(4);
+    server.respond("/parts/seat.yaml", "503 Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let failed = folder.run(&generate).expect_exit(4);
+    expect_message(&failed, "/parts/seat.yaml returned status 503");
+    assert_eq!(fs::read_to_string(folder.0.join("seat.rs")).unwrap(), code);
 }

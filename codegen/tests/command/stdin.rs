@@ -44,6 +44,8 @@ fn standard_input_is_an_input() {
     assert!(code.contains("pub struct Seat"), "references are relative to the current folder");
 
     run_with_stdin(&folder, &["drift", "tickets.yaml", "-"], TICKETS).expect_exit(0);
+    let page = run_with_stdin(&folder, &["generate", "-", "-o", "seat.rs"], "hello").expect_exit(4);
+    assert!(page.err.contains("`stdin` is not an object"), "{}", page.err);
     let invalid = run_with_stdin(&folder, &["explain", "Seat", "-"], "{").expect_exit(3);
     assert!(invalid.err.contains("stdin:1:2"), "{}", invalid.err);
     for (args, message) in [

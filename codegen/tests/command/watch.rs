@@ -92,6 +92,10 @@ fn watch_generates_after_each_change() {
     folder.put("schemas/carriage.schema.json", r#"{"type": "object", "properties": {"wheels": {}}}"#);
     process.read_until(|_| output().contains("pub wheels:"));
 
+    // Editors replace a file by renaming another one.
+    fs::remove_file(folder.0.join("codegen.toml")).unwrap();
+    process.read_until(|messages| messages.contains("found neither codegen.toml"));
+
     // The options are inputs as well.
     let options = "inputs = ['schemas']\n[output]\npath = 'api.rs'\nlayout = 'file'\nclient = false\n";
     folder.put("codegen.toml", options);

@@ -10,10 +10,10 @@ use std::{
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    tree::SourceId,
+    tree::{DocumentNode, NodeValue, SourceId},
 };
 
-use super::{Sources, uri};
+use super::{STDIN_NAME, Sources, uri};
 
 /// Downloads documents for inputs and references that are URLs.
 pub trait DocumentFetcher: fmt::Debug + Send + Sync {
@@ -75,7 +75,15 @@ pub struct ContractInputs {
 /// Returns the URL if a path among the inputs is a URL with the scheme `https` or `http`.
 #[must_use]
 pub fn as_url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| uri::strip_http_scheme(text).is_some())
+    path.to_str().filter(|text| {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    })
+}
+
+/// Returns true if a document has no file: it was read from standard input or from a URL.
+pub(super) fn is_unnamed(name: &str) -> bool {
+    name == STDIN_NAME || as_url(Path::new(name)).is_some()
 }
 
 /// Returns the path of an input in the options, which is relative to `base` unless it is a URL.
@@ -93,6 +101,11 @@ impl Sources {
             problems.push(Diagnostic::error("io", message).help(help));
             return None;
         };
+        if url.contains('#') {
+            let message = format!("`{url}` has a fragment, but an input is a whole document");
+            problems.push(Diagnostic::error("io", message).help("remove the part after `#`"));
+            return None;
+        }
         fetcher.fetch(url, None).map_err(|error| problems.push(error.into_diagnostic())).ok()
     }
 
@@ -153,6 +166,14 @@ pub(super) fn syntax_name(name: &str, content: &[u8]) -> &'static str {
     if is_yaml { "document.yaml" } else { "document.json" }
 }
 
+/// Returns an error if a document without a file cannot be part of a contract. Any text is a YAML string, for
+/// example a login page or the output of a failed program, and would be a contract without types.
+pub(super) fn check_unnamed_document(name: &str, tree: &DocumentNode) -> Option<Diagnostic> {
+    let is_schema = tree.is_object() || matches!(tree.value, NodeValue::Bool(_));
+    let message = format!("`{name}` is not an object, so it is neither a schema nor an OpenAPI document");
+    (!is_schema).then(|| Diagnostic::error("io", message).help("check the document that the source returns"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +197,7 @@ mod tests {
         let join = |input: &str| join_base(Path::new("schemas"), Path::new(input));
         assert_eq!(join("https://a.example/b.json"), Path::new("https://a.example/b.json"));
         assert_eq!(join("https.json"), Path::new("schemas/https.json"));
+        assert_eq!(join("HTTPS://a.example/b.json"), Path::new("HTTPS://a.example/b.json"));
         assert_eq!(as_url(Path::new("ftp://a.example")), None);
     }
 }
