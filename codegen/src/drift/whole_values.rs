@@ -49,7 +49,8 @@ pub(super) enum WholeVerdict {
     /// Both versions accept the completed values, and the search finds no other value that only the sending
     /// version accepts.
     Refuted,
-    /// Both versions accept the completed values, or no complete value was found.
+    /// No complete value was found, or both versions accept those that were found although other values may
+    /// distinguish the versions.
     Undecided,
 }
 
@@ -105,7 +106,7 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
         let steps = witness.site.steps.as_slice();
         let values = match steps {
             [] => vec![witness.value.clone()],
-            _ => self.complete_values(node, steps, &[witness.value.clone()]),
+            _ => self.complete_values(node, steps, std::slice::from_ref(&witness.value)),
         };
         let mut pending = vec![CompletedValues { node, values, is_exact: steps.iter().all(is_exact_step) }];
         let (mut visited, mut refuting, mut has_dead_end) = (BTreeSet::new(), Vec::new(), false);
@@ -364,7 +365,7 @@ fn surround_member(step: &SiteStep, value: &Json, surroundings: &[Json]) -> Vec<
         };
         insert(&unescape_token(&step.token));
         if step.token.starts_with('{') {
-            members.keys().for_each(|name| insert(name));
+            members.keys().for_each(&mut insert);
             insert("other");
         }
     }

@@ -200,3 +200,32 @@ fn changed_defaults_are_explained_by_their_meaning() {
         "{changed:?}"
     );
 }
+
+/// A media range that replaces a media type, or the reverse, is one change.
+#[test]
+fn replaced_media_ranges_are_reported_once() {
+    let body = |media: &str| format!(r#""{media}":{{"schema":{{"type":"string"}}}}"#);
+    let request = |media: &str| operation(&format!(r#""requestBody":{{"content":{{{}}}}}"#, body(media)));
+    let response = |media: &str| {
+        operation(&format!(r#""responses":{{"200":{{"description":"","content":{{{}}}}}}}"#, body(media)))
+    };
+    let differences = |old: &str, new: &str| {
+        let found = changes(old, new, false).into_iter();
+        found.map(|change| (change.rule, change.difference)).collect::<Vec<_>>()
+    };
+    let (range, json) = ("*/*", "application/json");
+    let one = |rule, message: &str| vec![(rule, message.to_owned())];
+    assert_eq!(
+        differences(&request(range), &request(json)),
+        one("request-media-type-removed", "`*/*` was narrowed to `application/json`")
+    );
+    assert_eq!(differences(&request(json), &request(range)), one("request-media-type-added", "`*/*` is new"));
+    assert_eq!(
+        differences(&response(range), &response(json)),
+        one("response-narrowed", "`*/*` was narrowed to `application/json`")
+    );
+    assert_eq!(
+        differences(&response(json), &response(range)),
+        one("response-media-type-removed", "`application/json` was widened to `*/*`")
+    );
+}
