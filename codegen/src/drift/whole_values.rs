@@ -27,9 +27,12 @@ use super::{
 };
 
 /// The maximum number of values that surround a witness at one location.
-const MAX_SURROUNDINGS: usize = 60;
+const MAX_SURROUNDINGS: usize = 24;
+/// The maximum number of locations for which many surroundings are generated. If there are more locations,
+/// fewer are generated for each of them.
+const MAX_THOROUGH_NODES: usize = 8;
 /// The maximum number of completed values that are kept at one location.
-const MAX_COMPLETED: usize = 24;
+const MAX_COMPLETED: usize = 6;
 
 /// A value that only one of the versions accepts.
 #[derive(Clone, Debug)]
@@ -54,10 +57,11 @@ pub(super) enum WholeVerdict {
     Undecided,
 }
 
-/// Values at a node that contain a witness.
+/// Values that contain a witness, and the path from a node to them. They are completed to values at the node.
 struct CompletedValues {
     node: usize,
-    values: Vec<Json>,
+    steps: Vec<SiteStep>,
+    values: Rc<Vec<Json>>,
     /// Whether the witness is certainly at the place for which it was found. In a condition or a property
     /// with an unknown name, it may have no effect.
     is_exact: bool,
@@ -104,19 +108,18 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
     pub(super) fn check_witness(&self, witness: &Witness) -> WholeVerdict {
         let Some(node) = witness.site.node else { return WholeVerdict::Undecided };
         let steps = witness.site.steps.as_slice();
-        let values = match steps {
-            [] => vec![witness.value.clone()],
-            _ => self.complete_values(node, steps, std::slice::from_ref(&witness.value)),
-        };
-        let mut pending = vec![CompletedValues { node, values, is_exact: steps.iter().all(is_exact_step) }];
+        let values = Rc::new(vec![witness.value.clone()]);
+        let is_exact = steps.iter().all(is_exact_step);
+        let mut pending = vec![CompletedValues { node, steps: steps.to_vec(), values, is_exact }];
         let (mut visited, mut refuting, mut has_dead_end) = (BTreeSet::new(), Vec::new(), false);
         let mut by_named_schema = None;
-        while let Some(CompletedValues { node, values, is_exact }) = pending.pop() {
+        while let Some(CompletedValues { node, steps, values, is_exact }) = pending.pop() {
             if !visited.insert(node) {
                 continue;
             }
+            let values = self.complete_values(node, &steps, &values);
             let values = match self.filter_values(node, values) {
-                Ok(values) => values,
+                Ok(values) => Rc::new(values),
                 Err(true) => {
                     refuting.push((node, is_exact));
                     continue;
@@ -136,9 +139,9 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
                         return whole.map_or(WholeVerdict::Undecided, WholeVerdict::Confirmed);
                     }
                     PathStart::Node(parent) => {
-                        let values = self.complete_values(parent, steps, &values);
+                        let (steps, values) = (steps.to_vec(), Rc::clone(&values));
                         let is_exact = is_exact && steps.iter().all(is_exact_step);
-                        pending.push(CompletedValues { node: parent, values, is_exact });
+                        pending.push(CompletedValues { node: parent, steps, values, is_exact });
                     }
                 }
             }
@@ -296,7 +299,10 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
                     .take(MAX_SURROUNDINGS)
             };
             let quick = sample(giving, SampleEffort::Quick);
-            let thorough = sample(giving, SampleEffort::Thorough);
+            // In a large contract, many samples take too long.
+            let is_quick = self.surroundings.borrow().len() >= MAX_THOROUGH_NODES;
+            let effort = if is_quick { SampleEffort::Quick } else { SampleEffort::Thorough };
+            let thorough = sample(giving, effort);
             quick.chain(thorough).chain(sample(refusing, SampleEffort::Quick)).collect()
         });
         let values = Rc::new(values);
