@@ -37,7 +37,7 @@ use super::{
     schemas::SchemaComparer,
     site::{AnnotationSource, ComparisonSite, StepKind, StringScope, ValueUse},
     verdicts::{GivenAndRefusing, KeywordFacet, VerdictCache},
-    whole_values::{WholeValueChecker, Witness},
+    whole_values::{WholeValueCache, WholeValueChecker, Witness},
     witness_search::{VisitedPair, WitnessSearch},
 };
 
@@ -126,6 +126,7 @@ pub(super) struct Comparison<'g> {
     nested_results: DifferenceCache<(NestedQuestion, PairKey)>,
     /// The question of the nested comparison in progress; `None` outside of nested comparisons.
     open_question: Option<OpenQuestion>,
+    whole_values: WholeValueCache,
 }
 
 impl<'g> Comparison<'g> {
@@ -149,6 +150,7 @@ impl<'g> Comparison<'g> {
             value_nodes: BTreeSet::new(),
             nested_results: DifferenceCache::default(),
             open_question: None,
+            whole_values: WholeValueCache::default(),
         }
     }
 
@@ -175,6 +177,10 @@ impl Comparison<'_> {
 
 /// Accessors for the compared versions.
 impl<'g> Comparison<'g> {
+    pub(super) const fn whole_value_cache(&self) -> &WholeValueCache {
+        &self.whole_values
+    }
+
     pub(super) const fn versions(&self) -> (&'g ContractVersion, &'g ContractVersion) {
         (self.old, self.new)
     }

@@ -30,7 +30,10 @@ use super::{
 const MAX_SURROUNDINGS: usize = 24;
 /// The maximum number of locations for which many surroundings are generated. If there are more locations,
 /// fewer are generated for each of them.
-const MAX_THOROUGH_NODES: usize = 8;
+const MAX_THOROUGH_NODES: usize = 32;
+/// The maximum number of locations for which surroundings are generated. Witnesses at other locations lose their
+/// proof if the whole value requires more than the witness.
+const MAX_SAMPLED_NODES: usize = 512;
 /// The maximum number of completed values that are kept at one location.
 const MAX_COMPLETED: usize = 6;
 
@@ -67,16 +70,23 @@ struct CompletedValues {
     is_exact: bool,
 }
 
-/// A checker of witnesses. It caches the surroundings of each location.
-pub(super) struct WholeValueChecker<'c, 'g> {
-    comparison: &'c Comparison<'g>,
+/// The results that all checks of a comparison share, by node.
+#[derive(Default)]
+pub(super) struct WholeValueCache {
     surroundings: RefCell<HashMap<usize, Rc<Vec<Json>>>>,
     differences: RefCell<HashMap<usize, bool>>,
+    uncovered: RefCell<HashMap<usize, bool>>,
+}
+
+/// A checker of witnesses.
+pub(super) struct WholeValueChecker<'c, 'g> {
+    comparison: &'c Comparison<'g>,
+    cache: &'c WholeValueCache,
 }
 
 impl<'c, 'g> WholeValueChecker<'c, 'g> {
     pub(super) fn new(comparison: &'c Comparison<'g>) -> Self {
-        Self { comparison, surroundings: RefCell::default(), differences: RefCell::default() }
+        Self { comparison, cache: comparison.whole_value_cache() }
     }
 
     /// Checks each breaking change that concerns accepted values, from the finding at the position `first` on.
@@ -194,7 +204,7 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
         if !is_exact {
             return self.has_uncovered_values(node);
         }
-        if let Some(known) = self.differences.borrow().get(&node) {
+        if let Some(known) = self.cache.differences.borrow().get(&node) {
             return *known;
         }
         let found = self.comparison.findings().pair_at(node).is_none_or(|pair| {
@@ -210,7 +220,7 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
                     )
                     .is_some()
         });
-        self.differences.borrow_mut().insert(node, found);
+        self.cache.differences.borrow_mut().insert(node, found);
         found
     }
 
@@ -242,10 +252,15 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
     }
 
     fn has_uncovered_values(&self, node: usize) -> bool {
-        self.comparison.findings().pair_at(node).is_none_or(|pair| {
+        if let Some(known) = self.cache.uncovered.borrow().get(&node) {
+            return *known;
+        }
+        let found = self.comparison.findings().pair_at(node).is_none_or(|pair| {
             let GivenAndRefusing { giving, refusing } = schemas_of(pair);
             !self.comparison.prover(pair.value_use).is_covered(giving, refusing, pair.types)
-        })
+        });
+        self.cache.uncovered.borrow_mut().insert(node, found);
+        found
     }
 
     /// Returns true if the schemas at the start of a path describe a whole body, parameter or header.
@@ -285,10 +300,12 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
 
     /// Returns values that the sending version accepts at a node.
     fn surroundings(&self, node: usize) -> Rc<Vec<Json>> {
-        if let Some(known) = self.surroundings.borrow().get(&node) {
+        if let Some(known) = self.cache.surroundings.borrow().get(&node) {
             return Rc::clone(known);
         }
-        let values = self.comparison.findings().pair_at(node).map_or_else(Vec::new, |pair| {
+        let sampled = self.cache.surroundings.borrow().len();
+        let pair = self.comparison.findings().pair_at(node).filter(|_| sampled < MAX_SAMPLED_NODES);
+        let values = pair.map_or_else(Vec::new, |pair| {
             let GivenAndRefusing { giving, refusing } = schemas_of(pair);
             let prover = self.comparison.prover(pair.value_use);
             let sample = |(side, ids): SideSchemas<'_>, effort| {
@@ -300,13 +317,13 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
             };
             let quick = sample(giving, SampleEffort::Quick);
             // In a large contract, many samples take too long.
-            let is_quick = self.surroundings.borrow().len() >= MAX_THOROUGH_NODES;
+            let is_quick = sampled >= MAX_THOROUGH_NODES;
             let effort = if is_quick { SampleEffort::Quick } else { SampleEffort::Thorough };
             let thorough = sample(giving, effort);
             quick.chain(thorough).chain(sample(refusing, SampleEffort::Quick)).collect()
         });
         let values = Rc::new(values);
-        self.surroundings.borrow_mut().insert(node, Rc::clone(&values));
+        self.cache.surroundings.borrow_mut().insert(node, Rc::clone(&values));
         values
     }
 }
