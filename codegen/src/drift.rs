@@ -68,6 +68,7 @@ mod site;
 mod strings;
 mod unions;
 mod verdicts;
+mod whole_values;
 mod wire;
 mod witness_search;
 mod xml;
@@ -392,6 +393,8 @@ pub struct ContractChange {
     pub proven: bool,
     /// A JSON value of the changed element that only one of the versions accepts.
     pub witness: Option<String>,
+    /// The whole body, parameter or header that contains the witness. Only one of the versions accepts it.
+    pub whole_witness: Option<String>,
     /// The acceptance of the breaking change; `None` if no entry covers the change. See [`accepted`].
     pub accepted: Option<Acceptance>,
 }

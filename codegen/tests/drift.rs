@@ -31,6 +31,8 @@ mod pages;
 mod places;
 #[path = "drift/plain.rs"]
 mod plain;
+#[path = "drift/proofs.rs"]
+mod proofs;
 #[path = "drift/revisions.rs"]
 mod revisions;
 #[path = "drift/rules.rs"]

@@ -3,10 +3,12 @@
 
 use contract_codegen_core::schema::{SchemaId, TypeSet};
 
+use contract_runtime::Json;
+
 use super::{
     comparison::{Comparison, SchemaPair},
     enumerations::format_value,
-    flattened::FlattenedSchema,
+    flattened::{FlattenedSchema, ValueListing},
     formats::FormatComparer,
     proof::VersionSide,
     rules,
@@ -152,10 +154,53 @@ impl<'g> AnnotationComparer<'_, 'g> {
                 }
             }
         }
+        self.compare_known_values();
         for key in keys {
+            if key == "x-extensible-enum"
+                && known_values(&pair.old).is_some()
+                && known_values(&pair.new).is_some()
+            {
+                continue;
+            }
             if pick(&pair.old, key) != pick(&pair.new, key) {
                 self.comparison.report_change(rules::EXTENSION_CHANGED, pair, format!("`{key}` changed"));
             }
+        }
+    }
+}
+
+impl<'g> AnnotationComparer<'_, 'g> {
+    /// Compares the known values of `x-extensible-enum`. Generated types have a variant for each of them, as
+    /// for a union of listed values and other strings.
+    fn compare_known_values(&mut self) {
+        let pair = self.pair;
+        let has_extension =
+            |flat: &FlattenedSchema<'g>| flat.any_schema(|schema| schema.known_strings().is_some());
+        if !has_extension(&pair.old) && !has_extension(&pair.new) {
+            return;
+        }
+        let (old, new) =
+            (known_values(&pair.old).unwrap_or_default(), known_values(&pair.new).unwrap_or_default());
+        for value in new.iter().filter(|value| !old.contains(value)) {
+            let message = format!("{} is a new known value", format_value(value));
+            self.comparison.report_change(rules::ENUM_VALUE_ADDED_OPEN, pair, message);
+        }
+        for value in old.iter().filter(|value| !new.contains(value)) {
+            let message = format!("{} is no longer a known value", format_value(value));
+            self.comparison.report_change(rules::ENUM_VALUE_REMOVED_OPEN, pair, message);
+        }
+    }
+}
+
+/// Returns the values for which a generated string type has variants: those of `enum`, of `x-extensible-enum`,
+/// or of a union of listed values. Returns `None` if there are none.
+fn known_values(flat: &FlattenedSchema<'_>) -> Option<Vec<Json>> {
+    match flat.value_listing() {
+        ValueListing::Closed { values, .. } => Some(values.into_iter().cloned().collect()),
+        ValueListing::Open(listing) => Some(listing.values.into_iter().cloned().collect()),
+        ValueListing::None => {
+            let strings = flat.find_first(|schema| schema.known_strings())?;
+            Some(strings.into_iter().map(|text| Json::String(text.to_owned())).collect())
         }
     }
 }

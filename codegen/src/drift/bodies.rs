@@ -72,7 +72,10 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
                 self.is_read_response
                     && media_types_in_range(before, new).any(|each| std::ptr::eq(each, after))
             };
-            if media::find_equivalent(old, &after.name).is_none() && !old.iter().any(is_in_range) {
+            if media::find_equivalent(old, &after.name).is_none()
+                && !old.iter().any(is_in_range)
+                && !self.is_replacement(after, old, new)
+            {
                 self.report(self.added, format!("`{}` is new", after.name));
             }
         }
@@ -85,19 +88,33 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
         if let Some(after) = same.or_else(|| find_accepting_range(new, &before.name, self.site.value_use)) {
             return vec![after];
         }
-        // Readers of a media range can read each media type in it.
-        let remaining: Vec<&MediaType> = match self.is_read_response {
-            true => media_types_in_range(before, new).collect(),
-            false => Vec::new(),
-        };
-        if remaining.is_empty() {
-            self.report(self.removed, format!("`{}` was removed", before.name));
-        } else {
+        let remaining: Vec<&MediaType> = media_types_in_range(before, new).collect();
+        if !remaining.is_empty() {
             let names: Vec<String> = remaining.iter().map(|media| format!("`{}`", media.name)).collect();
             let message = format!("`{}` was narrowed to {}", before.name, names.join(", "));
-            self.report(rules::RESPONSE_NARROWED, message);
+            // Readers of a media range can read each media type in it.
+            self.report(if self.is_read_response { rules::RESPONSE_NARROWED } else { self.removed }, message);
+            return remaining;
         }
-        remaining
+        if let Some(range) = find_enclosing_range(new, &before.name) {
+            self.report(self.removed, format!("`{}` was widened to `{}`", before.name, range.name));
+            return vec![range];
+        }
+        self.report(self.removed, format!("`{}` was removed", before.name));
+        Vec::new()
+    }
+
+    /// Returns true if the new media type `after` is reported as the replacement of an old one: as a media type
+    /// to which a removed range was narrowed, or as a range to which readers' media types were widened.
+    fn is_replacement(&self, after: &MediaType, old: &[MediaType], new: &[MediaType]) -> bool {
+        let is_removed = |before: &MediaType| media::find_equivalent(new, &before.name).is_none();
+        let is_narrowed =
+            |before: &MediaType| media_types_in_range(before, new).any(|each| std::ptr::eq(each, after));
+        let is_widened = |before: &MediaType| {
+            self.site.value_use == ValueUse::Read
+                && find_enclosing_range(new, &before.name).is_some_and(|range| std::ptr::eq(range, after))
+        };
+        old.iter().any(|before| is_removed(before) && (is_narrowed(before) || is_widened(before)))
     }
 
     fn compare_media_type(&mut self, before: &'g MediaType, after: &'g MediaType, site: ComparisonSite) {
@@ -124,9 +141,11 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
 /// there is none, and for bodies that clients read.
 fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUse) -> Option<&'g MediaType> {
     // Readers could receive any other media type of the range.
-    if value_use == ValueUse::Read {
-        return None;
-    }
+    if value_use == ValueUse::Read { None } else { find_enclosing_range(all, name) }
+}
+
+/// Returns the most specific media range in `all` that includes the media type `name`.
+fn find_enclosing_range<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let sent = media_type::MediaType::parse(name);
     let accepts = |other: &&MediaType| {
         let range = parse_media_type(other);
@@ -137,10 +156,10 @@ fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUs
 
 /// Returns the media types in `all` that the media range `range` includes. Returns none if `range` is not a
 /// media range.
-fn media_types_in_range<'g>(
-    range: &'g MediaType,
+fn media_types_in_range<'a, 'g>(
+    range: &'a MediaType,
     all: &'g [MediaType],
-) -> impl Iterator<Item = &'g MediaType> {
+) -> impl Iterator<Item = &'g MediaType> + use<'a, 'g> {
     let range = parse_media_type(range);
     all.iter().filter(move |media| range.is_range() && range.contains(&parse_media_type(media)))
 }

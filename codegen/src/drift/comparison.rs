@@ -19,13 +19,14 @@ use contract_codegen_core::{
     },
     tree::{DocumentLocation, escape_token},
 };
+use contract_runtime::Json;
 
 use super::{
     ChangeLevel, CompareOptions, ContractChange, ContractVersion,
     apis::ApiComparer,
     difference_cache::DifferenceCache,
     directions::{DirectionViews, VersionSchemas},
-    findings::{FindingLog, LevelPair, NewFinding, PlacePair, ProofOutcome},
+    findings::{ComparedSchemas, FindingLog, LevelPair, NewFinding, PlacePair, ProofOutcome},
     flattened::FlattenedSchema,
     identity::SchemaIdentity,
     lifecycle,
@@ -36,6 +37,7 @@ use super::{
     schemas::SchemaComparer,
     site::{AnnotationSource, ComparisonSite, StepKind, StringScope, ValueUse},
     verdicts::{GivenAndRefusing, KeywordFacet, VerdictCache},
+    whole_values::{WholeValueCache, WholeValueChecker, Witness},
     witness_search::{VisitedPair, WitnessSearch},
 };
 
@@ -56,6 +58,8 @@ pub(super) struct SchemaPair<'g> {
 enum NestedQuestion {
     /// Do the schemas differ in anything other than annotations?
     Differs,
+    /// Do the schemas differ in anything that may affect the accepted values?
+    DiffersInValues,
     /// Do the differences break readers? With `proofs`, a proof may show that they do not.
     Breaks { proofs: bool },
 }
@@ -122,6 +126,7 @@ pub(super) struct Comparison<'g> {
     nested_results: DifferenceCache<(NestedQuestion, PairKey)>,
     /// The question of the nested comparison in progress; `None` outside of nested comparisons.
     open_question: Option<OpenQuestion>,
+    whole_values: WholeValueCache,
 }
 
 impl<'g> Comparison<'g> {
@@ -145,6 +150,7 @@ impl<'g> Comparison<'g> {
             value_nodes: BTreeSet::new(),
             nested_results: DifferenceCache::default(),
             open_question: None,
+            whole_values: WholeValueCache::default(),
         }
     }
 
@@ -153,13 +159,28 @@ impl<'g> Comparison<'g> {
         ApiComparer::new(&mut self).compare_apis();
         NamedSchemaComparer::new(&mut self).compare_named_schemas();
         let visited = std::mem::take(&mut self.visited);
+        self.correct_proofs(0);
+        let found_by_rules = self.findings.count();
         WitnessSearch::new(&mut self).search_witnesses(visited);
+        self.correct_proofs(found_by_rules);
         self.findings.into_changes()
+    }
+}
+
+impl Comparison<'_> {
+    /// Checks the proofs of the findings from the position `first` on against whole values.
+    fn correct_proofs(&mut self, first: usize) {
+        let corrections = WholeValueChecker::new(self).find_corrections(first);
+        self.findings.apply_corrections(corrections);
     }
 }
 
 /// Accessors for the compared versions.
 impl<'g> Comparison<'g> {
+    pub(super) const fn whole_value_cache(&self) -> &WholeValueCache {
+        &self.whole_values
+    }
+
     pub(super) const fn versions(&self) -> (&'g ContractVersion, &'g ContractVersion) {
         (self.old, self.new)
     }
@@ -195,15 +216,22 @@ impl<'g> Comparison<'g> {
                 self.findings.add_path(node, site);
                 node
             }
-            None => self.findings.add_pair(site),
+            None => {
+                let schemas = ComparedSchemas {
+                    old: old.to_vec(),
+                    new: new.to_vec(),
+                    value_use: site.value_use,
+                    types: site.types,
+                };
+                self.findings.add_pair(site, schemas)
+            }
         };
         if is_value {
             self.value_nodes.insert(node);
         }
         if known.is_none() {
             self.compared.insert(key, node);
-            let site = ComparisonSite { node: Some(node), path: String::new(), ..site.clone() };
-            self.compare_new_pair(old, new, &site);
+            self.compare_new_pair(old, new, &site.at_node(Some(node)));
         }
     }
 
@@ -223,7 +251,7 @@ impl<'g> Comparison<'g> {
         let known = self.nested_results.begin_comparison(&key);
         if known.is_none() {
             // A nested comparison records no findings, so it needs no paths.
-            self.compare_new_pair(old, new, &ComparisonSite { path: String::new(), ..site.clone() });
+            self.compare_new_pair(old, new, &site.at_node(site.node));
         }
         if let Some(open) = &mut self.open_question {
             open.is_answered_yes |= known == Some(true);
@@ -347,6 +375,13 @@ impl Comparison<'_> {
         !self.answer_question(NestedQuestion::Differs, old, new, options)
     }
 
+    /// Returns true if two lists of schemas have no difference that may affect the accepted values. Other
+    /// differences, such as in a `discriminator`, are ignored.
+    pub(super) fn has_no_value_difference(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        let options = CompareOptions { within_major: false, proofs: false, ..self.options };
+        !self.answer_question(NestedQuestion::DiffersInValues, old, new, options)
+    }
+
     /// Returns true if readers of the old schemas can read all values of the new schemas, that is, if a
     /// nested comparison finds no breaking change for readers.
     pub(super) fn can_read(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
@@ -430,6 +465,14 @@ impl<'g> Comparison<'g> {
         value_use: ValueUse,
         facet: &KeywordFacet,
     ) -> bool {
+        // These keywords state requirements of their branches. If the keywords are absent in one version, other
+        // keywords of that version may state the same requirements, or none.
+        const BRANCHING: [Keyword; 4] = [Keyword::OneOf, Keyword::AnyOf, Keyword::If, Keyword::Properties];
+        let is_branching = facet.keywords.iter().any(|keyword| BRANCHING.contains(keyword));
+        let prover = self.enabled_prover(value_use).filter(|_| is_branching);
+        if prover.is_some_and(|prover| prover.are_distinguished(&pair.old_ids, &pair.new_ids)) {
+            return false;
+        }
         let facet = KeywordFacet::new(facet.keywords);
         [value_use.reversed(), value_use]
             .into_iter()
@@ -613,12 +656,13 @@ impl<'g> Comparison<'g> {
         facet: &KeywordFacet,
         verdict: Option<ProofVerdict>,
     ) -> (ChangeLevel, Option<ProofOutcome>) {
-        let proven = |witness: Option<String>| Some(ProofOutcome { is_proven: true, witness });
+        let proven = |value: Option<Json>| {
+            let witness = value.map(|value| Witness { value, site: pair.site.clone(), whole: None });
+            Some(ProofOutcome { is_proven: true, witness })
+        };
         let (level, proof) = match verdict {
             Some(Ok(())) => (ChangeLevel::Additive, proven(None)),
-            Some(Err(found)) => {
-                (rule_level(rule, site.value_use), proven(found.map(|value| value.to_string())))
-            }
+            Some(Err(found)) => (rule_level(rule, site.value_use), proven(found)),
             None => {
                 let level = rule_level(rule, site.value_use);
                 let needs_proof = level == ChangeLevel::Breaking;
@@ -658,7 +702,10 @@ impl<'g> Comparison<'g> {
             return;
         };
         open.is_answered_yes |= match open.question {
-            NestedQuestion::Differs => finding.rule.readers.max(finding.rule.writers) > ChangeLevel::Same,
+            NestedQuestion::DiffersInValues if rules::VALUE_NEUTRAL.contains(&finding.rule.id) => false,
+            NestedQuestion::Differs | NestedQuestion::DiffersInValues => {
+                finding.rule.readers.max(finding.rule.writers) > ChangeLevel::Same
+            }
             NestedQuestion::Breaks { .. } => finding.levels.readers == ChangeLevel::Breaking,
         };
     }
@@ -686,6 +733,10 @@ impl<'g> Comparison<'g> {
     ) -> LocationPair {
         // A nested comparison needs no locations.
         if self.open_question.is_some() { (None, None) } else { self.findings.locate(places, keywords) }
+    }
+
+    pub(super) const fn findings_mut(&mut self) -> &mut FindingLog<'g> {
+        &mut self.findings
     }
 
     pub(super) const fn findings(&self) -> &FindingLog<'g> {

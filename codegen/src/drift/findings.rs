@@ -1,9 +1,13 @@
 //! The findings of a comparison. A finding is a difference between the versions, with all paths from
 //! operations to the changed element. The findings are converted to [`ContractChange`]s at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use contract_codegen_core::{schema::keywords::Keyword, tree::DocumentLocation};
+use contract_codegen_core::{
+    schema::{SchemaId, TypeSet, keywords::Keyword},
+    tree::DocumentLocation,
+};
+use contract_runtime::Json;
 
 use super::{
     ChangeLevel, ContractChange, ContractVersion,
@@ -12,7 +16,8 @@ use super::{
     paths::{PathEdge, PathGraph, PathStart},
     proof::VersionSide,
     rules::{self, DriftRule},
-    site::ComparisonSite,
+    site::{ComparisonSite, SiteStep, ValueUse},
+    whole_values::Witness,
 };
 
 /// The locations of an element in the documents of both versions; `None` for a version without the element.
@@ -34,7 +39,41 @@ pub(super) struct ProofOutcome {
     /// proof.
     pub(super) is_proven: bool,
     /// A value that only one of the versions accepts.
-    pub(super) witness: Option<String>,
+    pub(super) witness: Option<Witness>,
+}
+
+/// The schemas of a compared pair, and the direction and the types of their values.
+#[derive(Clone, Debug)]
+pub(super) struct ComparedSchemas {
+    pub(super) old: Vec<SchemaId>,
+    pub(super) new: Vec<SchemaId>,
+    pub(super) value_use: ValueUse,
+    pub(super) types: TypeSet,
+}
+
+/// The levels of a change at one of its paths, and the outcome of the proof there.
+struct PathEntry {
+    readers: ChangeLevel,
+    writers: ChangeLevel,
+    proof: Option<ProofOutcome>,
+}
+
+/// The result of a check against whole values, for one path of a finding.
+pub(super) struct ProofCorrection {
+    pub(super) finding: usize,
+    pub(super) edge: PathEdge,
+    /// Whether the change breaks clients at this path.
+    pub(super) is_breaking: bool,
+    pub(super) is_proven: bool,
+    /// The smallest complete value that contains the witness; `None` if the witness is dropped.
+    pub(super) whole: Option<Json>,
+}
+
+/// A breaking change at one path, with the proof that was attempted there.
+pub(super) struct BreakingPath<'l> {
+    pub(super) finding: usize,
+    pub(super) edge: &'l PathEdge,
+    pub(super) proof: &'l ProofOutcome,
 }
 
 /// A change to be recorded.
@@ -53,18 +92,14 @@ pub(super) struct NewFinding {
 /// end.
 struct RecordedFinding {
     change: ContractChange,
-    /// The paths to the change, each with the level of the change at this path. The report shows the path
+    /// The paths to the change, each with the levels of the change at this path. The report shows the path
     /// with the highest level.
-    paths: BTreeMap<PathEdge, ChangeLevel>,
-    /// The witnesses that were found, by path. A witness is a value that only one of the versions accepts.
-    witnesses: BTreeMap<PathEdge, String>,
+    paths: BTreeMap<PathEdge, PathEntry>,
     removal: Option<RemovalNote>,
     /// The reasons for the levels. An element that operations and webhooks use may have two.
     reasons: Vec<&'static str>,
-    /// Whether a proof was attempted for at least one path.
-    has_proof_attempt: bool,
-    /// Whether all attempted proofs succeeded.
-    are_all_proven: bool,
+    /// Whether the receiving version accepts the affected values because of another part of the schema.
+    is_accepted_elsewhere: bool,
 }
 
 /// The key of a finding. Changes with equal keys are recorded as one finding.
@@ -80,6 +115,12 @@ pub(super) struct FindingLog<'g> {
     findings: Vec<RecordedFinding>,
     index: HashMap<FindingKey, usize>,
     paths: PathGraph,
+    /// The schemas of each node of the path graph.
+    pairs: Vec<ComparedSchemas>,
+    /// The labels of the named schemas that are compared on their own.
+    named_schemas: HashSet<String>,
+    /// The steps of each path.
+    steps: HashMap<PathEdge, Vec<SiteStep>>,
     locator: SourceLocator<'g>,
 }
 
@@ -89,13 +130,17 @@ impl<'g> FindingLog<'g> {
             findings: Vec::new(),
             index: HashMap::new(),
             paths: PathGraph::default(),
+            pairs: Vec::new(),
+            named_schemas: HashSet::new(),
+            steps: HashMap::new(),
             locator: SourceLocator::new(old, new),
         }
     }
 
     /// Adds a node to the path graph for a pair of schemas that is compared at a site, and returns its index.
-    pub(super) fn add_pair(&mut self, site: &ComparisonSite) -> usize {
+    pub(super) fn add_pair(&mut self, site: &ComparisonSite, schemas: ComparedSchemas) -> usize {
         let edge = self.edge_to(site);
+        self.pairs.push(schemas);
         let node = self.paths.add_node();
         self.paths.add_edge(node, edge);
         node
@@ -110,7 +155,9 @@ impl<'g> FindingLog<'g> {
     fn edge_to(&mut self, site: &ComparisonSite) -> PathEdge {
         let from =
             site.node.map_or_else(|| PathStart::Base(self.paths.add_base(&site.base)), PathStart::Node);
-        PathEdge { from, path: site.path.clone() }
+        let edge = PathEdge { from, path: site.path.clone() };
+        self.steps.entry(edge.clone()).or_insert_with(|| site.steps.clone());
+        edge
     }
 
     /// Returns the location of an element, or of a keyword in it, in the source files of each version.
@@ -140,24 +187,69 @@ impl<'g> FindingLog<'g> {
         if !finding.reasons.contains(&reason) {
             finding.reasons.push(reason);
         }
-        finding.change.readers = finding.change.readers.max(readers);
-        finding.change.writers = finding.change.writers.max(writers);
-        if let Some(ProofOutcome { is_proven, witness }) = proof {
-            finding.has_proof_attempt = true;
-            finding.are_all_proven &= is_proven;
-            if let Some(witness) = witness {
-                finding.witnesses.entry(edge.clone()).or_insert(witness);
+        finding.add_path(edge, PathEntry { readers, writers, proof });
+    }
+
+    /// Returns the number of recorded findings.
+    pub(super) const fn count(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Returns the paths at which a change breaks clients because of the values that the versions accept.
+    pub(super) fn breaking_paths(&self) -> impl Iterator<Item = BreakingPath<'_>> {
+        self.findings.iter().enumerate().flat_map(|(finding, recorded)| {
+            recorded.paths.iter().filter_map(move |(edge, entry)| {
+                let proof = entry.proof.as_ref().filter(|_| entry.level() == ChangeLevel::Breaking)?;
+                Some(BreakingPath { finding, edge, proof })
+            })
+        })
+    }
+
+    /// Corrects the levels and proofs of findings after a check against whole values.
+    pub(super) fn apply_corrections(&mut self, corrections: Vec<ProofCorrection>) {
+        for ProofCorrection { finding, edge, is_breaking, is_proven, whole } in corrections {
+            let Some(recorded) = self.findings.get_mut(finding) else { continue };
+            recorded.is_accepted_elsewhere |= !is_breaking;
+            let Some(PathEntry { readers, writers, proof }) = recorded.paths.get_mut(&edge) else { continue };
+            if !is_breaking {
+                let highest = ChangeLevel::Additive;
+                (*readers, *writers) = ((*readers).min(highest), (*writers).min(highest));
+            }
+            if let Some(proof) = proof {
+                proof.is_proven = is_proven;
+                proof.witness = proof.witness.take().filter(|_| whole.is_some());
+                if let Some(witness) = &mut proof.witness {
+                    witness.whole = whole;
+                }
             }
         }
-        finding.change.proven = finding.has_proof_attempt && finding.are_all_proven;
-        let level = finding.paths.entry(edge).or_default();
-        *level = (*level).max(readers).max(writers);
+    }
+
+    /// Records that a base is a named schema and not a part of an operation.
+    pub(super) fn mark_named_schema(&mut self, label: &str) {
+        self.named_schemas.insert(label.to_owned());
+    }
+
+    /// Returns true if a base is a named schema.
+    pub(super) fn is_named_schema(&self, base: usize) -> bool {
+        self.paths.base_label(base).is_some_and(|label| self.named_schemas.contains(label))
+    }
+
+    /// Returns the schemas of a node of the path graph.
+    pub(super) fn pair_at(&self, node: usize) -> Option<&ComparedSchemas> {
+        self.pairs.get(node)
+    }
+
+    /// Returns the paths that lead to a node, each with its steps.
+    pub(super) fn incoming_paths(&self, node: usize) -> impl Iterator<Item = (PathStart, &[SiteStep])> {
+        let steps = |edge: &PathEdge| self.steps.get(edge).map_or(&[][..], Vec::as_slice);
+        self.paths.edges_to(node).map(move |edge| (edge.from, steps(edge)))
     }
 
     /// Returns the nodes of the path graph at which a breaking change was recorded.
     pub(super) fn breaking_nodes(&self) -> BTreeSet<usize> {
         let paths = self.findings.iter().flat_map(|finding| &finding.paths);
-        let breaking = paths.filter(|(_, level)| **level == ChangeLevel::Breaking);
+        let breaking = paths.filter(|(_, entry)| entry.level() == ChangeLevel::Breaking);
         breaking
             .filter_map(|(edge, _)| match edge.from {
                 PathStart::Node(node) => Some(node),
@@ -180,10 +272,19 @@ impl<'g> FindingLog<'g> {
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {
-            let RecordedFinding { mut change, paths, mut witnesses, removal, reasons, .. } = finding;
+            let RecordedFinding { mut change, mut paths, removal, reasons, is_accepted_elsewhere } = finding;
+            let proofs = || paths.values().filter_map(|entry| entry.proof.as_ref());
+            change.proven = proofs().next().is_some() && proofs().all(|proof| proof.is_proven);
+            change.readers = paths.values().map(|entry| entry.readers).max().unwrap_or_default();
+            change.writers = paths.values().map(|entry| entry.writers).max().unwrap_or_default();
+            let levels = paths.iter().map(|(edge, entry)| (edge.clone(), entry.level())).collect();
             change.reason = reasons.join(" ");
-            (change.subject, change.uses) = resolved.describe_paths(&paths);
-            change.witness = resolved.worst_path(&paths).and_then(|path| witnesses.remove(path));
+            (change.subject, change.uses) = resolved.describe_paths(&levels);
+            let shown = resolved.worst_path(&levels).and_then(|path| paths.remove(path)?.proof?.witness);
+            if let Some(Witness { value, whole, .. }) = shown {
+                change.witness = Some(value.to_string());
+                change.whole_witness = whole.map(|whole| whole.to_string());
+            }
             if let Some(RemovalNote { text, .. }) = &removal {
                 change.message.push_str("; ");
                 change.message.push_str(text);
@@ -191,7 +292,7 @@ impl<'g> FindingLog<'g> {
             // An allowed removal affects clients, although it is not breaking.
             let is_allowed = removal.is_some_and(|removal| removal.is_allowed);
             if let Some(rule) = rules::find_rule(change.rule).filter(|_| !is_allowed) {
-                let consequence = describe_consequence(rule, &change);
+                let consequence = describe_consequence(rule, &change, is_accepted_elsewhere);
                 change.message.push_str(&consequence);
             }
             change
@@ -215,23 +316,48 @@ impl RecordedFinding {
             message,
             proven: false,
             witness: None,
+            whole_witness: None,
             accepted: None,
         };
         Self {
             change,
             paths: BTreeMap::new(),
-            witnesses: BTreeMap::new(),
             removal: None,
             reasons: Vec::new(),
-            has_proof_attempt: false,
-            are_all_proven: true,
+            is_accepted_elsewhere: false,
         }
+    }
+}
+
+impl RecordedFinding {
+    /// Adds a path to the change. If the path is known, the higher levels apply, and the first witness.
+    fn add_path(&mut self, edge: PathEdge, new: PathEntry) {
+        let known = self.paths.entry(edge).or_insert(PathEntry {
+            readers: ChangeLevel::Same,
+            writers: ChangeLevel::Same,
+            proof: None,
+        });
+        known.readers = known.readers.max(new.readers);
+        known.writers = known.writers.max(new.writers);
+        known.proof = match (known.proof.take(), new.proof) {
+            (Some(known), Some(new)) => Some(ProofOutcome {
+                is_proven: known.is_proven && new.is_proven,
+                witness: known.witness.or(new.witness),
+            }),
+            (known, new) => known.or(new),
+        };
+    }
+}
+
+impl PathEntry {
+    fn level(&self) -> ChangeLevel {
+        self.readers.max(self.writers)
     }
 }
 
 /// Returns the second half of a message, which describes the effect of the change on readers and writers.
 /// Returns an empty string if the rule is never breaking.
-fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
+fn describe_consequence(rule: &DriftRule, change: &ContractChange, is_accepted_elsewhere: bool) -> String {
     use ChangeLevel::Breaking;
     let may_break = rule.readers.max(rule.writers) == Breaking;
     let breaks_in_webhooks =
@@ -240,11 +366,29 @@ fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
         return String::new();
     }
     let effect = match (change.readers, change.writers) {
+        (Breaking, Breaking) if rule.id == rules::DEFAULT_CHANGED.id => {
+            "a missing value has another meaning for readers and writers of the old version"
+        }
+        (Breaking, _) if rule.id == rules::DEFAULT_CHANGED.id => {
+            "readers of the old version assume the old default for a missing value"
+        }
+        (_, Breaking) if rule.id == rules::DEFAULT_CHANGED.id => {
+            "writers of the old version that omit the value rely on the old default"
+        }
         (Breaking, Breaking) => "readers and writers of the old version may fail",
         (Breaking, _) => "readers of the old version may receive something that they cannot handle",
         (_, Breaking) => "values that writers of the old version send may be rejected or ignored",
         _ if change.proven && change.level() == ChangeLevel::Same => "proven: the same values are valid",
+        (ChangeLevel::Same, _) if change.proven => {
+            "proven: no value that writers of the old version send is rejected"
+        }
+        (_, ChangeLevel::Same) if change.proven => {
+            "proven: readers of the old version receive no unexpected value"
+        }
         _ if change.proven => "proven: no valid value is rejected and no unexpected value is sent",
+        _ if is_accepted_elsewhere => {
+            "another part of the schema accepts these values, so clients of the old version are not affected"
+        }
         _ => "clients of the old version are not affected",
     };
     format!("; {effect}")

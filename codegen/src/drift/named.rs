@@ -79,6 +79,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
                 continue;
             }
             let base = schema_label(old, before);
+            self.comparison.findings_mut().mark_named_schema(&base);
             for usage in [ValueUse::Read, ValueUse::Write] {
                 self.comparison.compare_schemas(
                     &[before],

@@ -197,8 +197,22 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             return;
         }
         let places = (property_place(&pair.old, name), flattened_place(&pair.new));
+        let before = pair.old.property_schemas(name);
+        let branches = branch_property_schemas(&pair.new, name);
+        let is_same = |after: &Vec<SchemaId>| self.comparison.has_no_difference(&before, after);
+        if branches.as_ref().is_some_and(|branches| branches.iter().all(is_same)) {
+            // Each branch declares the property as the old version did.
+            self.compare_required(name);
+            for after in branches.iter().flatten() {
+                self.comparison.compare_schemas(&before, after, &at);
+            }
+            return;
+        }
         if pair.new.mentions_conditionally(name) && is_restricted_property(&pair.old, name) {
-            let message = format!("`{name}` is declared for some branches instead of all");
+            let message = match branches {
+                Some(_) => format!("the schema of `{name}` now depends on the branch"),
+                None => format!("`{name}` is declared for some branches instead of all"),
+            };
             let facet = KeywordFacet::new(PROPERTY_KEYWORDS);
             self.comparison.report_restriction_at(
                 rules::PROPERTY_DECLARED_SOMETIMES,
@@ -208,6 +222,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 message,
                 facet,
             );
+            self.compare_required(name);
             return;
         }
         let before = FlattenedSchema::from_schemas(pair.old.graph, &pair.old.property_schemas(name));
@@ -413,4 +428,16 @@ fn property_site(pair: &SchemaPair<'_>, name: &str) -> ComparisonSite {
 /// Returns true if any schema can refuse values of a property.
 fn is_restricted_property(flat: &FlattenedSchema<'_>, name: &str) -> bool {
     flat.property_schemas(name).iter().any(|id| flat.can_reject(*id))
+}
+
+/// Returns the schemas of a property in each branch of a union, if all branches declare it. Returns `None` if
+/// there is no such union.
+fn branch_property_schemas<'g>(flat: &FlattenedSchema<'g>, name: &str) -> Option<Vec<Vec<SchemaId>>> {
+    let declared = |id: &SchemaId| {
+        let branch = FlattenedSchema::from_schemas(flat.graph, &[*id]);
+        branch.declares_property(name).then(|| branch.property_schemas(name))
+    };
+    flat.unions()
+        .into_iter()
+        .find_map(|union| union.branches.iter().map(declared).collect::<Option<Vec<Vec<SchemaId>>>>())
 }

@@ -93,6 +93,10 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
             .map(|each| (each.old, each.new))
             .filter(|(before, after)| !self.comparison.identity().is_identical(&[*before], &[*after]))
             .collect();
+        let changed: Vec<(SchemaId, SchemaId)> = changed
+            .into_iter()
+            .filter(|(before, after)| !self.comparison.has_no_value_difference(&[*before], &[*after]))
+            .collect();
         let affected: BTreeSet<SchemaId> =
             further.iter().copied().chain(changed.iter().copied().map(of_side)).collect();
         let mut overlapping = possibly_overlapping_pairs(self.comparison.graph(side), union, &affected);

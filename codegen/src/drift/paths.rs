@@ -49,6 +49,11 @@ impl PathGraph {
         self.bases.len() - 1
     }
 
+    /// Returns the label of a base.
+    pub(super) fn base_label(&self, base: usize) -> Option<&str> {
+        self.bases.get(base).map(String::as_str)
+    }
+
     /// Adds a node and returns its index.
     pub(super) fn add_node(&mut self) -> usize {
         self.nodes.push(BTreeSet::new());
@@ -60,6 +65,11 @@ impl PathGraph {
         if let Some(edges) = self.nodes.get_mut(to) {
             edges.insert(edge);
         }
+    }
+
+    /// Returns the edges to a node.
+    pub(super) fn edges_to(&self, node: usize) -> impl Iterator<Item = &PathEdge> {
+        self.nodes.get(node).into_iter().flatten()
     }
 
     /// Returns the nodes at which the edges to a node start.

@@ -345,6 +345,23 @@ impl<'g> SchemaProver<'g> {
     }
 
     fn prove_equivalence(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        if self.are_distinguished(old, new) {
+            return false;
+        }
+        let read = |side: VersionSide, ids: &[SchemaId]| {
+            self.engine.canonicalize(self.document_writer(side).write_conjunction(ids)?)
+        };
+        let (Some(old), Some(new)) = (read(VersionSide::Old, old), read(VersionSide::New, new)) else {
+            return false;
+        };
+        let covers = |wide: &CanonicalForm, narrow: &CanonicalForm| {
+            self.engine.check_coverage(wide, narrow) == Some(true)
+        };
+        covers(&old, &new) && covers(&new, &old)
+    }
+
+    /// Returns true if one of the sample values is valid in only one version.
+    pub(super) fn are_distinguished(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         // The engine is slow for unions, and a sample value may show a difference immediately.
         let distinguishes = |value: &Json| {
             self.accepts_value(VersionSide::Old, old, value)
@@ -365,19 +382,23 @@ impl<'g> SchemaProver<'g> {
         let is_distinguished = |effort: &SampleEffort| {
             finds_witness(VersionSide::Old, old, *effort) || finds_witness(VersionSide::New, new, *effort)
         };
-        if efforts.iter().any(is_distinguished) {
-            return false;
-        }
+        efforts.iter().any(is_distinguished)
+    }
+
+    /// Returns true if the receiving version is proven to accept every value of the given types that the
+    /// sending version accepts.
+    pub(super) fn is_covered(
+        &self,
+        (giving, given): (VersionSide, &[SchemaId]),
+        (refusing, refuser): (VersionSide, &[SchemaId]),
+        within: TypeSet,
+    ) -> bool {
         let read = |side: VersionSide, ids: &[SchemaId]| {
-            self.engine.canonicalize(self.document_writer(side).write_conjunction(ids)?)
+            let document = self.document_writer(side).write_conjunction(ids)?;
+            self.engine.canonicalize(document::restrict_types(document, within))
         };
-        let (Some(old), Some(new)) = (read(VersionSide::Old, old), read(VersionSide::New, new)) else {
-            return false;
-        };
-        let covers = |wide: &CanonicalForm, narrow: &CanonicalForm| {
-            self.engine.check_coverage(wide, narrow) == Some(true)
-        };
-        covers(&old, &new) && covers(&new, &old)
+        let (Some(narrow), Some(wide)) = (read(giving, given), read(refusing, refuser)) else { return false };
+        self.engine.check_coverage(&wide, &narrow) == Some(true)
     }
 
     /// Returns boundary values (edge cases) of the given schemas in one version.
@@ -385,7 +406,7 @@ impl<'g> SchemaProver<'g> {
         self.sample_with_effort(side, conj, SampleEffort::Thorough)
     }
 
-    fn sample_with_effort(
+    pub(super) fn sample_with_effort(
         &self,
         side: VersionSide,
         conj: &SchemaConjunction,

@@ -352,7 +352,7 @@ fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
             ". Within a major version, breaking changes are not allowed: undo them, or add new elements and keep the old ones"
         }
         Some(step) if step >= bump => ", which is enough",
-        _ => ", which is too little",
+        _ => "; increase it before the release",
     };
     format!("These changes require {step};{versions}{verdict}.")
 }
@@ -645,12 +645,14 @@ mod tests {
             ContractVersion::from_strings(&[("a.yaml", "", &text)])
                 .unwrap_or_else(|problems| panic!("{problems}"))
         };
-        for (version, verdict) in [("1.0.0", "too little"), ("1.0.1", "enough")] {
+        for (version, verdict) in
+            [("1.0.0", "; increase it before the release"), ("1.0.1", ", which is enough")]
+        {
             let drift =
                 compare(&contract("One", "1.0.0"), &contract("Two", version), &CompareOptions::default());
             let text = report::render_text(&drift, &report::ReportOptions::default());
             let expect = format!(
-                "These changes require a new patch version; `info.version` went from 1.0.0 to {version}, which is {verdict}."
+                "These changes require a new patch version; `info.version` went from 1.0.0 to {version}{verdict}."
             );
             assert!(text.contains(&expect), "{text}");
         }

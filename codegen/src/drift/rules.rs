@@ -69,6 +69,23 @@ pub fn find_rule(id: &str) -> Option<&'static DriftRule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
+/// The ids of the rules whose changes do not affect which values are valid.
+pub(super) const VALUE_NEUTRAL: &[&str] = &[
+    DISCRIMINATOR_ADDED.id,
+    DISCRIMINATOR_REMOVED.id,
+    DISCRIMINATOR_CHANGED.id,
+    DISCRIMINATOR_VALUE_ADDED.id,
+    DISCRIMINATOR_VALUE_REMOVED.id,
+    ENUM_VALUE_ADDED_OPEN.id,
+    ENUM_VALUE_REMOVED_OPEN.id,
+    DEFAULT_ADDED.id,
+    DEFAULT_CHANGED.id,
+    EXTENSION_CHANGED.id,
+    DEPRECATED_SET.id,
+    DEPRECATED_UNSET.id,
+    EDITORIAL.id,
+];
+
 /// Declares a constant for each rule, and the list of all rules.
 macro_rules! rules {
     ($($name:ident = $rule:expr;)*) => {

@@ -106,6 +106,13 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
                 self.report(rule, message);
                 continue;
             };
+            let candidates: Vec<_> = new.requirements.iter().filter(has_same_schemes).collect();
+            if candidates.len() > 1 {
+                let any = candidates.into_iter().map(describe_requirement).collect::<Vec<_>>().join(", or ");
+                let message = format!("tokens of {tokens} stop working: {any} is required");
+                self.report(rules::SCOPE_REQUIRED, message);
+                continue;
+            }
             // The message contains "too" if the old scopes are still required.
             let has_shared_scope = nearest.intersection(before).any(|(_, scope)| scope.is_some());
             let too = if has_shared_scope || before.is_subset(nearest) { " too" } else { "" };

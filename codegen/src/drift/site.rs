@@ -33,6 +33,8 @@ pub(super) struct ComparisonSite {
     pub(super) node: Option<usize>,
     /// The path to the site from `node` or, without a node, from `base`, such as `/items/*/name`.
     pub(super) path: String,
+    /// The steps of `path`.
+    pub(super) steps: Vec<SiteStep>,
     pub(super) value_use: ValueUse,
     /// The JSON types that the values can have. Property names, for example, can only be strings.
     pub(super) types: TypeSet,
@@ -71,6 +73,14 @@ pub(super) enum StepKind {
     Part,
 }
 
+/// A step of the path to a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SiteStep {
+    pub(super) kind: StepKind,
+    /// The path segment: an escaped property name, an index, `*`, or a label in braces.
+    pub(super) token: String,
+}
+
 /// The nesting depth to which scalars are sent as plain strings and not as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StringScope {
@@ -106,6 +116,7 @@ impl ComparisonSite {
             base,
             node,
             path,
+            steps: Vec::new(),
             value_use: usage,
             types: within,
             is_harmless: false,
@@ -116,7 +127,9 @@ impl ComparisonSite {
     }
 
     pub(super) fn below(&self, step: StepKind, token: &str) -> Self {
+        let further = SiteStep { kind: step, token: token.to_owned() };
         Self {
+            steps: self.steps.iter().cloned().chain([further]).collect(),
             path: format!("{}/{token}", self.path),
             types: TypeSet::ALL,
             is_part: step == StepKind::Part,
@@ -124,6 +137,11 @@ impl ComparisonSite {
             annotations: AnnotationSource::Site,
             ..self.clone()
         }
+    }
+
+    /// Returns the site with the given node, from which its path starts.
+    pub(super) fn at_node(&self, node: Option<usize>) -> Self {
+        Self { node, path: String::new(), steps: Vec::new(), ..self.clone() }
     }
 
     /// Returns the site, restricted to values of the given types.

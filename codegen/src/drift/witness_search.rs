@@ -19,6 +19,7 @@ use super::{
     rules,
     site::{ComparisonSite, ValueUse},
     verdicts::KeywordFacet,
+    whole_values::{WholeValueChecker, WholeVerdict, Witness},
 };
 
 /// The maximum number of pairs with changed keywords for which values are tried.
@@ -88,6 +89,10 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
         else {
             return;
         };
+        let witness = Witness { value: value.clone(), site: site.clone(), whole: None };
+        if WholeValueChecker::new(self.comparison).check_witness(&witness) == WholeVerdict::Refuted {
+            return;
+        }
         let pair = self.comparison.flatten_pair(&old, &new, &site);
         let shown = format_value(&value);
         let message = match site.value_use {

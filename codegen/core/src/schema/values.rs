@@ -69,7 +69,7 @@ impl Schema {
     }
 
     /// Returns the strings in `x-extensible-enum`, or `None` if there are none.
-    pub(crate) fn known_strings(&self) -> Option<Vec<&str>> {
+    pub fn known_strings(&self) -> Option<Vec<&str>> {
         let values = self.extensions.get(EXTENSIBLE_ENUM)?.as_array()?;
         let values: Vec<&str> = values.iter().filter_map(Json::as_str).collect();
         (!values.is_empty()).then_some(values)
