@@ -148,7 +148,7 @@ mod tests {
         for text in ["Ada", "ada-pc 2", "localhost"] {
             assert!(Label::new(text, &machine).is_ok(), "{text:?}");
         }
-        assert_eq!(format!("{machine:?}"), "MachineNames { known: 4, .. }");
+        assert_eq!(format!("{machine:?}"), "ComputerNames { known: 4, .. }");
         // If no file contains the name, a program provides it.
         #[cfg(unix)]
         {
