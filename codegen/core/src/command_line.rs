@@ -276,7 +276,7 @@ fn clean_text(text: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    /// The lists are equal to those of the runtime.
+    /// The names of global options and of subcommands are the same here and in the runtime.
     #[test]
     fn global_options_match_the_runtime() {
         assert_eq!(GLOBAL_OPTIONS, contract_runtime::cli::OPTIONS);

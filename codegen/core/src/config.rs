@@ -449,8 +449,8 @@ pub struct AreaConfig {
     /// The schemas whose types are in the module: names of source files (without folder and `.schema.json`),
     /// or selectors.
     pub schemas: Vec<String>,
-    /// Tags of operations. The types of schemas that only operations with these tags use are also in the
-    /// module.
+    /// Tags of operations. If only operations with these tags use a schema, its type is in the module as
+    /// well.
     pub tags: Vec<String>,
 }
 

@@ -51,8 +51,8 @@ impl GenerationRun {
         }
     }
 
-    /// Returns a message about the change that the manifest of the workspace requires, as a label and a text.
-    /// Returns `None` if no change is required. Some changes are reported only if `is_new` is true.
+    /// Returns a message about a change that must be made to the manifest of the workspace, as a label and a
+    /// text. Returns `None` if none is needed. Some changes are reported only if `is_new` is true.
     fn workspace_hint(&self, is_new: bool) -> Option<(&'static str, String)> {
         let workspace = self.workspace.as_ref()?;
         let (package, manifest) = (&workspace.package, workspace.manifest());

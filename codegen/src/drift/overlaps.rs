@@ -127,10 +127,10 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         }
     }
 
-    /// Reports `rule` if a value of the version without the overlaps may match both branches of one of the
-    /// given pairs. If a proof finds such a value, the value is reported as the witness. Reports nothing if a
-    /// proof shows that there is no such value, or that both versions accept the same values. `side` is the
-    /// version with the overlaps.
+    /// Reports `rule` if branches of one version overlap for a value that the other version accepts. `side` is
+    /// the version whose branches may overlap; `overlapping` contains the pairs of these branches. If a proof
+    /// finds a value that matches both branches of a pair, the value is reported as the witness. Reports
+    /// nothing if a proof shows that there is no such value, or that both versions accept the same values.
     fn report_overlap(
         &mut self,
         rule: &'static DriftRule,

@@ -198,8 +198,9 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
         if values.is_empty() { Err(false) } else { Ok(values) }
     }
 
-    /// Returns true if the search finds a value that only the sending version accepts at a node. Returns true
-    /// as well if the completed values are not exact and no proof shows that there is no such value.
+    /// Returns true if the search finds a value that only the sending version accepts at a node. If
+    /// `is_exact` is false, returns true unless a proof shows that there is no such value; see
+    /// [`CompletedValues::is_exact`].
     fn has_difference(&self, node: usize, is_exact: bool) -> bool {
         if !is_exact {
             return self.has_uncovered_values(node);

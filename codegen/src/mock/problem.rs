@@ -17,8 +17,8 @@ pub struct MessageViolation {
     /// The violated schema keyword. For any other violation, a word for the reason, such as `required` for a
     /// missing body.
     pub keyword: String,
-    /// A description of the violated requirement, such as `must be at most 99`. It never contains a value of the
-    /// message, which may be a secret.
+    /// A description of the violated requirement, such as `must be at most 99`. It never contains a value
+    /// from the request or response, because the value may be a secret.
     pub message: String,
     /// The location of the rule in the contract: file, line and JSON Pointer.
     pub origin: String,

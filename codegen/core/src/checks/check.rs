@@ -335,8 +335,8 @@ impl Check {
         }
     }
 
-    /// Returns true if the check uses the validation tables directly. Tables that the called checks of other
-    /// types use are not considered.
+    /// Returns true if the check itself uses the validation tables. Uses in the checks of other types that it
+    /// calls do not count.
     #[must_use]
     pub fn uses_tables(&self) -> bool {
         match self {

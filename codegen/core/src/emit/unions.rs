@@ -291,8 +291,8 @@ fn runtime_kinds(types: TypeSet) -> Vec<Ident> {
     kinds.map(|(_, name)| ident(name)).collect()
 }
 
-/// Returns the part of a macro call that lists the variants of an object union for other JSON types, such as
-/// `others expects "a string or an object"` and `{ Text = String }`.
+/// For an object union that also has variants for other JSON types, returns the two parts of the macro call
+/// that describe these variants: `others expects "a string or an object"` and `{ Text = String }`.
 fn other_kinds(body: &ObjectUnion) -> Option<(TokenStream, TokenStream)> {
     if body.others.is_empty() {
         return None;

@@ -49,7 +49,7 @@ pub(super) struct CharacterAlphabet {
 }
 
 impl CharacterAlphabet {
-    /// Partitions the characters. Returns `None` if there are more than 256 letters.
+    /// Partitions the characters into letters. Returns `None` if there are more than 256 letters.
     pub(super) fn new(classes: &[CompiledClass], looks_at_words: bool) -> Option<Self> {
         let is_word = |code: u32| {
             looks_at_words && char::from_u32(code).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -57,8 +57,8 @@ pub(super) fn group_calls(calls: &mut [PlannedCall<'_>], has_features: bool) -> 
     groups
 }
 
-/// Returns the prefix of method names that repeats a tag: `issues_` for `issues`. The prefix does not depend on the
-/// name of the accessor, which other tags can change.
+/// Returns the prefix of method names that repeats a tag: `issues_` for `issues`. The prefix is derived from
+/// the tag and not from the accessor of the group, because the name of an accessor can depend on other tags.
 pub(crate) fn method_prefix(tag: &str) -> String {
     format!("{}_", names::field_name(tag).trim_end_matches('_'))
 }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Shapes, TypeAlias, TypeId, TypeRef};
 use crate::{conjunction::SchemaConjunction, schema::SchemaGraph};
 
-/// Returns the alias that a location with the schemas `conj` has for the generated type in `ty`, if there is
-/// one.
+/// Returns the alias of the named type in `ty` that is named after the location of the schema in `conj`, if
+/// there is one. There is none if `conj` contains several schemas.
 #[must_use]
 pub fn place_alias<'a>(
     graph: &SchemaGraph,

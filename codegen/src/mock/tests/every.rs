@@ -322,8 +322,8 @@ fn encode_parts(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
 struct IndependentValidator(Option<Documents>);
 
 impl IndependentValidator {
-    /// Creates the validator. It supports no contract with a configuration file or with repaired faults,
-    /// because other validators handle neither.
+    /// Creates the validator. It is independent of this project, so it supports neither a configuration file
+    /// nor repaired faults: for such contracts, it contains `None`.
     fn from_contract(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
             project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.fallback.is_none());

@@ -126,8 +126,8 @@ pub struct InstallationStatus {
 pub enum LimitOutcome {
     /// The request is within all limits.
     Allowed,
-    /// A rate limit is exceeded: that of the member's client, of the client, or of account checks. Contains
-    /// the `Retry-After` delay.
+    /// A rate limit is exceeded: that of the client for one member, that of the client for all members, or
+    /// that of account checks. Contains the `Retry-After` delay.
     RateLimited(Duration),
     /// The daily write quota is used up.
     QuotaExceeded,

@@ -157,8 +157,8 @@ async fn craftable_requires_a_blueprint_of_the_member() {
 }
 
 /// DEM-06, A41: the demand is visible to members of a unit that takes part in profit sharing, and to leaders
-/// of a unit above such a unit. Every request checks this again; otherwise the response is 200 without
-/// demand. The administrator role does not help.
+/// of a unit above such a unit. The service checks this for every request. If the member may not see the
+/// demand, the response is 200 without demand. The administrator role does not help.
 #[tokio::test]
 async fn demand_requires_a_profit_sharing_unit() {
     let fixture = fixture().await;

@@ -460,8 +460,9 @@ impl UndoModel {
         others.into_iter().flat_map(|other| [(name.clone(), other.clone()), (other, name.clone())]).collect()
     }
 
-    /// Returns the other lots of the smallest move that contains a write. A move first connects near lots
-    /// whose decreases and increases are equal, then more distant ones.
+    /// Returns the other lots of the smallest move that contains a write. Decreased and increased lots form a
+    /// move in three rounds: lots that differ only in the stolen mark, then lots at other locations, then
+    /// lots of other qualities. A move whose decreases and increases are equal gets no lots in later rounds.
     fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<EntryName> {
         let lot_of = |name: &EntryName| {
             let matches_name = |lot_key: &LotKey| format!("{lot_key:?}") == name.2;
