@@ -69,7 +69,7 @@ pub enum EnvelopeError {
     #[error("the data contains members that the contract does not declare")]
     Undeclared,
     /// A string is a file path.
-    #[error("{0} contains the path of a file")]
+    #[error("{0} must not contain the path of a file")]
     Path(&'static str),
     /// The source is not one of the values in the contract.
     #[error("the source of a blueprint must be log, manual, import, default or other")]

@@ -548,7 +548,9 @@ impl ReplicaSync {
                     return Err(Error::new(ErrorKind::Protocol, message));
                 }
                 FeedAction::Ignore => {
-                    return Err(Error::new(ErrorKind::Bug, "the feed ignored the result of its own action"));
+                    let message =
+                        format!("the feed of {} rejected the result of its read or commit", E::AREA);
+                    return Err(Error::new(ErrorKind::Bug, message));
                 }
             };
         }

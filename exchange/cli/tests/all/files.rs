@@ -61,7 +61,7 @@ async fn envelopes_are_written_and_checked() {
     let path = run_command(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
     expect![[r#"
         exit 2
-        err| error: name contains the path of a file
+        err| error: name must not contain the path of a file
         err|   -> see --help
     "#]]
     .assert_eq(&path.shown());

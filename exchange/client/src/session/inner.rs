@@ -661,7 +661,8 @@ impl SessionInner {
             state.unsaved = None;
             state.throttle.record_success();
         }
-        self.grant().ok_or_else(|| Error::new(ErrorKind::Bug, "access token without a key"))
+        self.grant()
+            .ok_or_else(|| Error::new(ErrorKind::Bug, "cannot use the access token: its key is missing"))
     }
 
     /// Ends the connection. Deletes the secrets that the reason requires (ERR-12, ERR-13, ERR-47), and
