@@ -521,7 +521,7 @@ impl Sources {
         let mut found = Diagnostics::new();
         let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
-        if inputs::is_unnamed(&source.name) && !self.is_broken(id) {
+        if self.path(id).is_none() && inputs::is_unnamed(&source.name) && !self.is_broken(id) {
             found.extend(inputs::check_unnamed_document(&source.name, &source.tree));
         }
         if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {

@@ -13,7 +13,7 @@ use crate::{
     tree::{DocumentNode, NodeValue, SourceId},
 };
 
-use super::{STDIN_NAME, Sources, uri};
+use super::{STDIN_NAME, Sources, files, uri};
 
 /// Downloads documents for inputs and references that are URLs.
 pub trait DocumentFetcher: fmt::Debug + Send + Sync {
@@ -75,15 +75,18 @@ pub struct ContractInputs {
 /// Returns the URL if a path among the inputs is a URL with the scheme `https` or `http`.
 #[must_use]
 pub fn as_url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| {
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-        scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
-    })
+    path.to_str().filter(|text| is_http_url(text))
+}
+
+/// Returns true if the scheme is `https` or `http`, which are case-insensitive (RFC 3986, 3.1).
+fn is_http_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// Returns true if a document has no file: it was read from standard input or from a URL.
 pub(super) fn is_unnamed(name: &str) -> bool {
-    name == STDIN_NAME || as_url(Path::new(name)).is_some()
+    name == STDIN_NAME || is_http_url(name)
 }
 
 /// Returns the path of an input in the options, which is relative to `base` unless it is a URL.
@@ -118,12 +121,12 @@ impl Sources {
         from: SourceId,
         problems: &mut Diagnostics,
     ) -> bool {
-        let is_url = uri::strip_http_scheme(uri).is_some();
-        let fetcher = self.fetcher.clone().filter(|_| is_url && !self.unfetched.contains(&key));
+        let is_new = is_http_url(uri) && !self.unfetched.contains(&key);
+        let fetcher = self.fetcher.clone().filter(|_| is_new);
         let Some(fetcher) = fetcher else { return false };
         let retrieval = self.retrievals.get(from.0 as usize).filter(|retrieval| retrieval.path.is_none());
         let referrer = retrieval.map(|retrieval| retrieval.base_uri.as_str());
-        let referrer = referrer.filter(|uri| uri::strip_http_scheme(uri).is_some());
+        let referrer = referrer.filter(|uri| is_http_url(uri));
         match fetcher.fetch(uri, referrer) {
             Ok(content) => {
                 let id = self.add_source(uri.to_owned(), None, &content, uri, false, problems);
@@ -154,16 +157,12 @@ impl Sources {
 /// extension of a document, the content decides: JSON starts with `{`, `[` or `"`.
 pub(super) fn syntax_name(name: &str, content: &[u8]) -> &'static str {
     let path = name.split(['?', '#']).next().unwrap_or(name);
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
-    let is_yaml = match extension {
-        Some(extension) if extension.eq_ignore_ascii_case("json") => false,
-        Some(extension) if ["yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known)) => true,
-        _ => {
-            let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content).trim_ascii_start();
-            !text.starts_with(b"{") && !text.starts_with(b"[") && !text.starts_with(b"\"")
-        }
+    let is_json = Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    let starts_like_json = || {
+        let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content).trim_ascii_start();
+        matches!(text.first(), Some(b'{' | b'[' | b'"'))
     };
-    if is_yaml { "document.yaml" } else { "document.json" }
+    if files::is_yaml(path) || !is_json && !starts_like_json() { "document.yaml" } else { "document.json" }
 }
 
 /// Returns an error if a document without a file cannot be part of a contract. Any text is a YAML string, for
