@@ -12,8 +12,8 @@ macro_rules! union_variants {
         $name:ident {
             $(access { $($variant:ident: $kind:ident $payload:ty = $get:ident $take:ident),* $(,)? })?
             $(from { $($from:ident($ty:ty $(,)?)),* $(,)? })?
-            $(from_text { $text:ident })?
-            $(from_array { $array:ident: $array_kind:ident $array_ty:ty })?
+            $(from_text { $text:ident $(,)? })?
+            $(from_array { $array:ident: $array_kind:ident $array_ty:ty $(,)? })?
             $(nested { $($nested:ident),* $(,)? })?
         }
     ) => {
