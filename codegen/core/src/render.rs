@@ -5,18 +5,13 @@ mod item_gates;
 mod macro_calls;
 mod table_rows;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::collections::BTreeMap;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{
     Attribute, Item, ItemEnum, ItemMacro,
     parse::{ParseStream, Parser as _},
+    parse_quote,
 };
 
 pub(crate) use self::item_gates::gate_items;
@@ -40,9 +35,6 @@ impl OutputFiles {
 /// The file that hides generated files in reviews and statistics. No other generated file has a name that
 /// starts with a dot.
 pub const GIT_ATTRIBUTES: &str = ".gitattributes";
-
-/// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.
-const STACK_BYTES: usize = 256 << 20;
 
 /// A part of a generated package that a Cargo feature enables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,31 +86,53 @@ pub struct GeneratedModule {
     pub gate: FeatureGate,
     /// True if the module is hidden from the documentation of the generated package.
     pub hidden: bool,
-    /// The items of the module as unformatted source code.
-    source: String,
-    /// Items that are already formatted, which are printed after the other items.
+    /// The formatted inner attributes of the module.
+    attributes: Vec<String>,
+    /// The formatted items of the module, or an error message if the generated code is not valid Rust.
+    items: Result<Vec<PrintedItem>, String>,
+    /// Items that were formatted elsewhere, which are printed after the other items.
     printed: String,
 }
 
+/// A formatted item of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PrintedItem {
+    text: String,
+    /// True for imports and module declarations, which no blank line separates from each other.
+    joins: bool,
+}
+
+impl PrintedItem {
+    fn new(item: Item) -> Self {
+        let joins = matches!(item, Item::Use(_))
+            || matches!(&item, Item::Mod(m) if m.content.is_none() && m.attrs.is_empty());
+        let text = match &item {
+            Item::Macro(call) => print_enum_macro(call)
+                .or_else(|| macro_calls::print_macro_call(call))
+                .map(|text| format!("{}{text}", print_attributes(&call.attrs)))
+                .unwrap_or_else(|| format_items(Vec::new(), vec![item])),
+            _ => separate_members(&format_items(Vec::new(), vec![item])),
+        };
+        Self { text, joins }
+    }
+}
+
 impl GeneratedModule {
-    /// Creates a module from its items.
+    /// Creates a module from its items, and formats them. Formatting is recursive and needs a large stack.
     #[must_use]
-    pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: &TokenStream) -> Self {
-        Self {
-            name: name.into(),
-            doc,
-            gate: &[],
-            hidden: false,
-            source: tokens.to_string(),
-            printed: String::new(),
-        }
+    pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: TokenStream) -> Self {
+        let mut attributes = Vec::new();
+        let items = print_items(tokens, &mut attributes).map_err(|error| error.to_string());
+        Self { name: name.into(), doc, gate: &[], hidden: false, attributes, items, printed: String::new() }
     }
 
     /// Adjusts the documentation links of a module that becomes a submodule: links to its former siblings
     /// need one more `super`.
     #[must_use]
     pub fn with_nested_links(mut self) -> Self {
-        self.source = self.source.replace("](super::", "](super::super::");
+        for item in self.items.iter_mut().flatten() {
+            item.text = item.text.replace("](super::", "](super::super::");
+        }
         self
     }
 
@@ -138,10 +152,16 @@ impl GeneratedModule {
 
     /// Adds an attribute that allows the module to use deprecated items.
     pub fn allow_deprecated(&mut self) {
-        const ALLOW: &str =
-            "#![allow(deprecated, reason = \"generated code includes deprecated items of the contract\")] ";
-        if !self.source.starts_with(ALLOW) {
-            self.source.insert_str(0, ALLOW);
+        self.add_attribute(parse_quote!(
+            #![allow(deprecated, reason = "generated code includes deprecated items of the contract")]
+        ));
+    }
+
+    /// Adds an inner attribute before the others, unless the module has it.
+    fn add_attribute(&mut self, attribute: Attribute) {
+        let text = format_items(vec![attribute], Vec::new());
+        if !self.attributes.contains(&text) {
+            self.attributes.insert(0, text);
         }
     }
 
@@ -154,7 +174,7 @@ impl GeneratedModule {
     /// Returns true if the module re-exports items of other modules.
     #[must_use]
     pub fn has_reexports(&self) -> bool {
-        self.source.contains("pub use ")
+        self.items.iter().flatten().any(|item| item.joins && item.text.contains("pub use "))
     }
 
     /// Appends items that are already formatted.
@@ -165,74 +185,50 @@ impl GeneratedModule {
     }
 }
 
-/// Prints modules in parallel, with one thread for each processor, because printing takes most of the run
-/// time. The results are in the order of the modules. Each is the source code, or an error message if the
-/// generated code is not valid Rust.
-#[must_use]
-pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len().max(1));
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<String, String>)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            // The parser and the printer are recursive and need a large stack.
-            let worker = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let spawned = worker.spawn_scoped(scope, || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(module) = modules.get(index) else { break };
-                    let printed = print_module(module);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, printed));
-                }
-            });
-            if let Err(error) = spawned {
-                let message = format!("cannot start a printing thread: {error}");
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((0, Err(message)));
-            }
+/// Parses and formats the items of a module one by one, because the syntax tree of a whole module takes many times the
+/// memory of its source. Appends the inner attributes of the module to `attributes`.
+fn print_items(tokens: TokenStream, attributes: &mut Vec<String>) -> syn::Result<Vec<PrintedItem>> {
+    let items = |input: ParseStream<'_>| {
+        for attribute in input.call(Attribute::parse_inner)? {
+            attributes.push(format_items(vec![attribute], Vec::new()));
         }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, printed)| printed).collect()
+        let mut items = Vec::new();
+        while !input.is_empty() {
+            items.push(match table_rows::parse_table(input)? {
+                Some(text) => PrintedItem { text, joins: false },
+                None => PrintedItem::new(input.parse()?),
+            });
+        }
+        Ok(items)
+    };
+    items.parse2(tokens)
 }
 
-/// Prints one module. Returns an error message if its source is not valid Rust.
-fn print_module(module: &GeneratedModule) -> Result<String, String> {
+/// Prints a module as a source file.
+///
+/// # Errors
+///
+/// Returns an error message if the generated code is not valid Rust.
+pub fn print_module(module: &GeneratedModule) -> Result<String, String> {
+    let items = module.items.as_ref().map_err(Clone::clone)?;
     let mut out = String::from("// @generated by contract-codegen; do not edit.\n\n");
     for line in &module.doc {
         out.push_str(if line.is_empty() { "//!" } else { "//! " });
         out.push_str(line);
         out.push('\n');
     }
-    // Items are parsed one by one, because the syntax tree of a whole module takes many times the memory of
-    // its source.
-    let items = |input: ParseStream<'_>| {
-        for attribute in input.call(Attribute::parse_inner)? {
+    for attribute in &module.attributes {
+        out.push('\n');
+        out.push_str(attribute);
+    }
+    let mut previous_joins = false;
+    for item in items {
+        if !(item.joins && previous_joins) {
             out.push('\n');
-            out.push_str(&format_items(vec![attribute], Vec::new()));
         }
-        let mut close = false;
-        while !input.is_empty() {
-            let item: Item = input.parse()?;
-            let joins = matches!(item, Item::Use(_))
-                || matches!(&item, Item::Mod(m) if m.content.is_none() && m.attrs.is_empty());
-            if !(joins && close) {
-                out.push('\n');
-            }
-            close = joins;
-            out.push_str(&match &item {
-                Item::Macro(call) => print_enum_macro(call)
-                    .or_else(|| macro_calls::print_macro_call(call))
-                    .map(|text| format!("{}{text}", print_attributes(&call.attrs)))
-                    .unwrap_or_else(|| format_items(Vec::new(), vec![item])),
-                Item::Static(table) => table_rows::print_table(table)
-                    .unwrap_or_else(|| separate_members(&format_items(Vec::new(), vec![item]))),
-                _ => separate_members(&format_items(Vec::new(), vec![item])),
-            });
-        }
-        Ok(())
-    };
-    items.parse_str(&module.source).map_err(|e| e.to_string())?;
+        previous_joins = item.joins;
+        out.push_str(&item.text);
+    }
     if !module.printed.is_empty() {
         out.push('\n');
         out.push_str(&module.printed);
@@ -245,12 +241,16 @@ fn print_attributes(attributes: &[Attribute]) -> String {
     if attributes.is_empty() {
         return String::new();
     }
-    let item = syn::parse_quote!(#(#attributes)* struct Item;);
+    let item = parse_quote!(#(#attributes)* struct Item;);
     format_items(Vec::new(), vec![item]).trim_end().trim_end_matches("struct Item;").to_owned()
 }
 
 /// Formats a macro call that contains a single enum. Returns `None` for any other macro call.
 fn print_enum_macro(call: &ItemMacro) -> Option<String> {
+    let is_enum = |token| matches!(token, TokenTree::Ident(word) if word == "enum");
+    if !call.mac.tokens.clone().into_iter().any(is_enum) {
+        return None;
+    }
     let item: ItemEnum = call.mac.parse_body().ok()?;
     let mut out = format!("{}! {{\n", macro_calls::macro_path(call));
     for line in format_items(Vec::new(), vec![Item::Enum(item)]).lines() {
@@ -306,7 +306,7 @@ mod tests {
             #[cfg(feature = "a")]
             object! { One { extra undeclared } }
         );
-        let text = print_module(&GeneratedModule::new("m", Vec::new(), &tokens)).unwrap();
+        let text = print_module(&GeneratedModule::new("m", Vec::new(), tokens)).unwrap();
         assert!(text.contains("#[cfg(feature = \"a\")]\nobject! {"), "{text}");
     }
 
@@ -318,7 +318,7 @@ mod tests {
             struct S;
             impl S { const A: u8 = 1; fn f() {} #[doc = " doc"] fn g() {} }
         };
-        let text = print_module(&GeneratedModule::new("m", vec!["A module.".to_owned()], &tokens)).unwrap();
+        let text = print_module(&GeneratedModule::new("m", vec!["A module.".to_owned()], tokens)).unwrap();
         let expect = "// @generated by contract-codegen; do not edit.\n\n//! A module.\n\nuse a::b;\nuse c::d;\n\nstruct S;\n\nimpl S {\n    const A: u8 = 1;\n\n    fn f() {}\n\n    /// doc\n    fn g() {}\n}\n";
         assert_eq!(text, expect);
     }

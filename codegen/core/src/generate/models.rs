@@ -18,7 +18,7 @@ pub(super) fn area_modules(config: &Config, emitter: &ModelEmitter<'_>) -> Vec<G
     let areas = emitter.area_modules().into_iter().map(|(name, tokens)| {
         let area = config.areas.iter().find(|area| area.name == name);
         let doc = area.map_or("The types of the contract.", |area| &area.doc);
-        GeneratedModule::new(name, doc_lines(doc), &tokens)
+        GeneratedModule::new(name, doc_lines(doc), tokens)
     });
     areas.collect()
 }
@@ -29,8 +29,8 @@ pub(super) fn shared_modules(emitter: &ModelEmitter<'_>, tables: &TableSet<'_>) 
     let types = doc_lines("All types of the contract.");
     let schemas = doc_lines("The schemas as tables for validation.");
     vec![
-        GeneratedModule::new("types", types, &emitter.types_module()),
-        GeneratedModule::new("schemas", schemas, &tables.schemas_module())
+        GeneratedModule::new("types", types, emitter.types_module()),
+        GeneratedModule::new("schemas", schemas, tables.schemas_module())
             .with_printed_items(tables.tables_source())
             .with_hidden_docs(),
     ]
@@ -44,7 +44,7 @@ pub(super) fn format_module(formats: &FormatTypes) -> Option<GeneratedModule> {
     }
     let items: Vec<String> = formats.iter().map(MappedFormat::macro_call).collect();
     let doc = doc_lines("The types of formats in the contract.");
-    Some(GeneratedModule::new("formats", doc, &TokenStream::new()).with_printed_items(items.join("\n")))
+    Some(GeneratedModule::new("formats", doc, TokenStream::new()).with_printed_items(items.join("\n")))
 }
 
 /// Returns the module that implements `schemars::JsonSchema` for the types, or `None` if there are no types.
@@ -56,7 +56,7 @@ pub(super) fn json_schema_module(
     let doc = doc_lines("The schemas of the types, for `schemars`.");
     let (tokens, text) = emitter.json_schemas(replaced, texts)?;
     Some(
-        GeneratedModule::new("json_schemas", doc, &tokens)
+        GeneratedModule::new("json_schemas", doc, tokens)
             .with_printed_items(text)
             .with_gate(&[PackagePart::Schemars])
             .with_hidden_docs(),
@@ -68,7 +68,7 @@ pub(super) fn strategy_module(emitter: &ModelEmitter<'_>) -> Option<GeneratedMod
     let doc = doc_lines("Strategies for property tests of the types, by `proptest`.");
     let (tokens, text) = emitter.strategies_module()?;
     Some(
-        GeneratedModule::new("strategies", doc, &tokens)
+        GeneratedModule::new("strategies", doc, tokens)
             .with_printed_items(text)
             .with_gate(&[PackagePart::Proptest]),
     )

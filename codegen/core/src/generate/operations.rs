@@ -10,7 +10,7 @@ use crate::{
     credentials::{credentials_module, security_module, uses_credentials, warn_of_conflicts},
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
-    operations::{self, ModuleItems, Submodule},
+    operations::{self, ModuleItems},
     package,
     plan::{ContractPlan, OperationSide, SidePlan, check_pages, check_streams},
     render::{FeatureGate, GeneratedModule, PackagePart},
@@ -77,26 +77,25 @@ pub(super) fn operation_modules(
         check_pages(plan, config, diagnostics);
     }
     let table = operations::operations_module(plan, graph, types);
-    let mut out = vec![GeneratedModule::new(side.table_names().0, doc_lines(about), &table)];
+    let mut out = vec![GeneratedModule::new(side.table_names().0, doc_lines(about), table)];
     if let Some(tokens) = operations::request_bodies_module(plan, graph, types) {
         let about = doc_lines("Request bodies of several media types, or of parts.");
-        out.push(GeneratedModule::new(side.bodies_module(), about, &tokens).with_gate(both));
+        out.push(GeneratedModule::new(side.bodies_module(), about, tokens).with_gate(both));
     }
     if let Some(tokens) = calls::answers_module(plan, types) {
         let about = doc_lines("Success and error responses with several types.");
-        out.push(GeneratedModule::new(side.answers_module(), about, &tokens).with_gate(both));
+        out.push(GeneratedModule::new(side.answers_module(), about, tokens).with_gate(both));
     }
     if let Some(tokens) = output.client.then(|| calls::headers_module(plan, graph, types)).flatten() {
         let about = doc_lines("Typed response headers, which `Response::typed_headers` returns.");
         out.push(
-            GeneratedModule::new(side.headers_module(), about, &tokens).with_gate(&[PackagePart::Client]),
+            GeneratedModule::new(side.headers_module(), about, tokens).with_gate(&[PackagePart::Client]),
         );
     }
     if let Some(tokens) = output.server.then(|| calls::sent_headers_module(plan, graph, types)).flatten() {
         let about = doc_lines("Response headers as structs, for `TypedResponse::with_headers`.");
         out.push(
-            GeneratedModule::new(side.sent_headers_module(), about, &tokens)
-                .with_gate(&[PackagePart::Server]),
+            GeneratedModule::new(side.sent_headers_module(), about, tokens).with_gate(&[PackagePart::Server]),
         );
     }
     let about = doc_lines("The requests of all operations, as types that client and server share.");
@@ -109,14 +108,13 @@ pub(super) fn operation_modules(
         module
     };
     let items = calls::calls_module(plan, graph, types);
-    let root = GeneratedModule::new(side.calls_module(), about, &items.root);
-    let all = std::iter::once(root).chain(submodules(side.calls_module(), &items));
+    let all = with_submodules(side.calls_module(), about, items);
     out.extend(all.map(|module| allowing(module.with_gate(both))));
     if let Some(gate) = security_gate(config, side)
         && let Some(tokens) = security_module(plan)
     {
         let about = doc_lines("The security requirements of the operations, which client and server share.");
-        out.push(GeneratedModule::new("security_requirements", about, &tokens).with_gate(gate));
+        out.push(GeneratedModule::new("security_requirements", about, tokens).with_gate(gate));
     }
     if output.server {
         let (name, about) = match side {
@@ -129,8 +127,7 @@ pub(super) fn operation_modules(
             ),
         };
         let items = server_module(plan, types, config);
-        let root = GeneratedModule::new(name, doc_lines(about), &items.root);
-        let all = std::iter::once(root).chain(submodules(name, &items));
+        let all = with_submodules(name, doc_lines(about), items);
         out.extend(all.map(|module| allowing(module.with_gate(&[PackagePart::Server]))));
     }
     if output.client {
@@ -139,13 +136,12 @@ pub(super) fn operation_modules(
             OperationSide::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
         };
         let items = client_module(plan, graph, types, &config.client, diagnostics);
-        let root = GeneratedModule::new(name, doc_lines(about), &items.root);
-        let all = std::iter::once(root).chain(submodules(name, &items));
+        let all = with_submodules(name, doc_lines(about), items);
         out.extend(all.map(|module| allowing(module.with_gate(&[PackagePart::Client]))));
         if let Some(tokens) = (side == OperationSide::Paths).then(|| servers_module(plan.api)).flatten() {
             let about =
                 doc_lines("The servers of the contract, for [`Client::new`](super::client::Client::new).");
-            out.push(GeneratedModule::new("servers", about, &tokens).with_gate(&[PackagePart::Client]));
+            out.push(GeneratedModule::new("servers", about, tokens).with_gate(&[PackagePart::Client]));
         }
         let wanted = config.has_credentials() && side == OperationSide::Paths;
         if let Some(tokens) = wanted.then(|| credentials_module(plan)).flatten() {
@@ -156,13 +152,13 @@ pub(super) fn operation_modules(
             } else {
                 &[PackagePart::Client]
             };
-            out.push(GeneratedModule::new("credentials", about, &tokens).with_gate(gate));
+            out.push(GeneratedModule::new("credentials", about, tokens).with_gate(gate));
         }
         if let Some(cli) = output.cli.as_ref().filter(|_| side == OperationSide::Paths) {
             let package = package::package_name_for(config, &plan.api.title);
             let tokens = command_line_module(plan, cli, &package);
             let about = doc_lines("The command line: a command for each operation.");
-            out.push(GeneratedModule::new("cli", about, &tokens).with_gate(&[PackagePart::Cli]));
+            out.push(GeneratedModule::new("cli", about, tokens).with_gate(&[PackagePart::Cli]));
         }
     }
     out
@@ -184,10 +180,16 @@ fn security_gate(config: &Config, side: OperationSide) -> Option<FeatureGate> {
     }
 }
 
-/// Returns the submodules of a module, each in a file of its own.
-fn submodules(parent: &str, items: &ModuleItems) -> impl Iterator<Item = GeneratedModule> {
-    let name = move |submodule: &Submodule| format!("{parent}/{}", submodule.name);
-    items.groups.iter().map(move |submodule| {
-        GeneratedModule::new(name(submodule), doc_lines(&submodule.doc), &submodule.items).with_nested_links()
-    })
+/// Returns a module and its submodules, each in a file of its own.
+fn with_submodules(
+    name: &str,
+    about: Vec<String>,
+    items: ModuleItems,
+) -> impl Iterator<Item = GeneratedModule> {
+    let root = GeneratedModule::new(name, about, items.root);
+    let submodules = items.groups.into_iter().map(move |submodule| {
+        let name = format!("{name}/{}", submodule.name);
+        GeneratedModule::new(name, doc_lines(&submodule.doc), submodule.items).with_nested_links()
+    });
+    std::iter::once(root).chain(submodules)
 }

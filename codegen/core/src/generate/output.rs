@@ -76,8 +76,8 @@ pub(super) fn print_files(
         modules.push(root_module(output.layout, about.clone(), &quote!(#limit #foreign), &modules));
     }
     let mut texts = Vec::new();
-    for (module, printed) in modules.iter().zip(render::print_modules(&modules)) {
-        match printed {
+    for module in &modules {
+        match render::print_module(module) {
             Ok(text) => texts.push((module, text)),
             Err(error) => diagnostics.push(Diagnostic::error(
                 "internal",
@@ -264,7 +264,7 @@ fn root_module(
         )
     });
     let name = if layout == OutputLayout::Crate { "lib" } else { "root" };
-    GeneratedModule::new(name, about, &quote!(#attributes #unused #runtime #(#declarations)*))
+    GeneratedModule::new(name, about, quote!(#attributes #unused #runtime #(#declarations)*))
 }
 
 /// Returns the `cfg` condition that is true if any of the features in `gate` is enabled.

@@ -57,7 +57,7 @@ fn registry_module(
     let needed: Vec<&str> = needed.iter().map(|(scope, _)| scope.as_str()).collect();
     let tokens = write_registry(table, id, &sources.sources[index].tree, &needed, diagnostics)?;
     let doc = if table.doc.is_empty() { format!("The rows of `{}`.", table.name) } else { table.doc.clone() };
-    Some(GeneratedModule::new(table_module(&table.name), doc_lines(&doc), &tokens))
+    Some(GeneratedModule::new(table_module(&table.name), doc_lines(&doc), tokens))
 }
 
 /// Returns the paths of the enums of all tables, as generated models refer to them.

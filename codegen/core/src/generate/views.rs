@@ -25,12 +25,12 @@ pub(super) fn view_modules(
     let AnalyzedContract { graph, shapes, options, .. } = contract;
     let found = resolve_views(config, (graph, shapes), &options.views, &plans.paths, diagnostics);
     let over_types = views::views_module(&found.types, types).map(|tokens| {
-        GeneratedModule::new("views", doc_lines("Traits over types that have members in common."), &tokens)
+        GeneratedModule::new("views", doc_lines("Traits over types that have members in common."), tokens)
     });
     let called = if config.output.client { found.calls.as_slice() } else { &[] };
     let over_calls = views::call_views_module(called, types).map(|tokens| {
         let about = doc_lines("Traits over calls that take the same parameters.");
-        let mut module = GeneratedModule::new("call_views", about, &tokens).with_gate(&[PackagePart::Client]);
+        let mut module = GeneratedModule::new("call_views", about, tokens).with_gate(&[PackagePart::Client]);
         if any_deprecated(&plans.paths) {
             module.allow_deprecated();
         }

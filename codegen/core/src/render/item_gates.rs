@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
-use syn::{Item, UseTree};
+use syn::{Attribute, Item, ItemUse, UseTree, parse_quote};
 
-use super::GeneratedModule;
+use super::{GeneratedModule, PrintedItem, print_attributes};
 
 /// The maximum number of features of an item. An item that more tags use is always compiled.
 const MAX_FEATURES: usize = 8;
@@ -36,19 +36,18 @@ pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<St
     }
     let gated = usage.item_features();
     for module in modules.iter_mut() {
-        if TAGGED_MODULES.contains(&module.name.as_str()) {
-            module.source.insert_str(0, ALLOW_UNUSED);
-        } else if !module.is_submodule()
-            && (module.name == "types" || !UNRELATED_MODULES.contains(&module.name.as_str()))
-            && let Some(source) = gate_source(&module.source, &gated)
-        {
-            module.source = source;
+        let is_tagged = TAGGED_MODULES.contains(&module.name.as_str());
+        let has_types = module.name == "types" || !UNRELATED_MODULES.contains(&module.name.as_str());
+        if is_tagged || !module.is_submodule() && has_types && gate_module(module, &gated) {
+            module.add_attribute(parse_quote!(
+                #![allow(
+                    unreachable_patterns, unused_imports, unused_variables,
+                    reason = "depends on the features of the tags"
+                )]
+            ));
         }
     }
 }
-
-/// The attribute of modules with items that features disable.
-const ALLOW_UNUSED: &str = "#![allow(unreachable_patterns, unused_imports, unused_variables, reason = \"depends on the features of the tags\")] ";
 
 /// The references between items, and from the files of tags.
 #[derive(Default)]
@@ -67,15 +66,17 @@ impl ItemUsage {
         if UNRELATED_MODULES.contains(&name) {
             return;
         }
-        let tokens: TokenStream = module.source.parse().unwrap_or_default();
+        let texts = || module.items.iter().flatten().map(|item| &item.text);
+        let tokens = || texts().filter_map(|text| text.parse::<TokenStream>().ok());
         if let Some((_, file)) = name.split_once('/') {
-            collect_names(tokens, self.roots.entry(features.get(file).cloned()).or_default());
+            let names = self.roots.entry(features.get(file).cloned()).or_default();
+            tokens().for_each(|item| collect_names(item, names));
         } else if TAGGED_MODULES.contains(&name) {
-            self.add_tagged(tokens);
+            tokens().for_each(|item| self.add_tagged(item));
         } else {
             let printed: TokenStream = module.printed.parse().unwrap_or_default();
             collect_names(printed, self.roots.entry(None).or_default());
-            self.add_items(tokens);
+            self.add_items(&texts().filter_map(|text| syn::parse_str(text).ok()).collect::<Vec<_>>());
         }
     }
 
@@ -103,10 +104,9 @@ impl ItemUsage {
         }
     }
 
-    fn add_items(&mut self, tokens: TokenStream) {
-        let Ok(file) = syn::parse2::<syn::File>(tokens) else { return };
-        let names: BTreeSet<String> = file.items.iter().filter_map(defined_name).collect();
-        for item in file.items.iter().filter(|item| !matches!(item, Item::Use(_))) {
+    fn add_items(&mut self, items: &[Item]) {
+        let names: BTreeSet<String> = items.iter().filter_map(defined_name).collect();
+        for item in items.iter().filter(|item| !matches!(item, Item::Use(_))) {
             if let Item::Type(alias) = item {
                 self.aliases.insert(alias.ident.to_string());
             }
@@ -158,47 +158,53 @@ impl ItemUsage {
     }
 }
 
-/// Returns the source with `#[cfg]` on its items, or `None` if all of them are always compiled.
-fn gate_source(source: &str, gated: &ItemFeatures) -> Option<String> {
-    let file: syn::File = syn::parse_str(source).ok()?;
+/// Adds `#[cfg]` to the items of a module. Returns false if all of them are always compiled.
+fn gate_module(module: &mut GeneratedModule, gated: &ItemFeatures) -> bool {
+    let Ok(printed) = &mut module.items else { return false };
+    let parsed: Vec<Option<Item>> = printed.iter().map(|item| syn::parse_str(&item.text).ok()).collect();
+    let names: BTreeSet<String> = parsed.iter().flatten().filter_map(defined_name).collect();
     let mut is_gated = false;
-    let names: BTreeSet<String> = file.items.iter().filter_map(defined_name).collect();
-    let items: Vec<TokenStream> = file
-        .items
-        .iter()
-        .map(|item| match item {
-            Item::Use(own) => split_imports(own, gated, &mut is_gated),
-            item => {
-                let owner = item_owner(item, &|name| names.contains(name));
-                let condition = owner.and_then(|owner| gated.get(&owner)).map(feature_attribute);
-                is_gated |= condition.is_some();
-                quote!(#condition #item)
-            }
-        })
-        .collect();
-    let attributes = &file.attrs;
-    is_gated.then(|| format!("{ALLOW_UNUSED}{}", quote!(#(#attributes)* #(#items)*)))
+    let mut out = Vec::new();
+    for (mut printed, item) in std::mem::take(printed).into_iter().zip(parsed) {
+        if let Some(Item::Use(import)) = &item
+            && let Some(parts) = split_imports(import, gated)
+        {
+            is_gated = true;
+            out.extend(parts.into_iter().map(|part| PrintedItem::new(Item::Use(part))));
+            continue;
+        }
+        let owner = item.and_then(|item| item_owner(&item, &|name| names.contains(name)));
+        if let Some(features) = owner.and_then(|owner| gated.get(&owner)) {
+            is_gated = true;
+            printed.text.insert_str(0, &print_attributes(&[feature_attribute(features)]));
+        }
+        out.push(printed);
+    }
+    module.items = Ok(out);
+    is_gated
 }
 
-/// Splits an import such as `use super::models::{A, B}` by the features of the imported items.
-fn split_imports(own: &syn::ItemUse, gated: &ItemFeatures, is_gated: &mut bool) -> TokenStream {
+/// Splits an import such as `use super::models::{A, B}` by the features of the imported items. Returns `None` if all of
+/// them are always compiled.
+fn split_imports(import: &ItemUse, gated: &ItemFeatures) -> Option<Vec<ItemUse>> {
     let mut paths = Vec::new();
-    flatten_imports(&own.tree, &TokenStream::new(), &mut paths);
+    flatten_imports(&import.tree, &TokenStream::new(), &mut paths);
     let mut groups: BTreeMap<Option<&BTreeSet<String>>, Vec<TokenStream>> = BTreeMap::new();
     for (path, name) in paths {
         groups.entry(gated.get(&name)).or_default().push(path);
     }
     if groups.keys().all(Option::is_none) {
-        return own.to_token_stream();
+        return None;
     }
-    *is_gated = true;
-    let (attributes, visibility) = (&own.attrs, &own.vis);
-    let groups = groups.into_iter().map(|(features, paths)| {
+    let (attributes, visibility) = (&import.attrs, &import.vis);
+    let parts = groups.into_iter().flat_map(|(features, paths)| {
         let condition = features.map(feature_attribute);
-        let uses = paths.iter().map(|path| quote!(#condition #(#attributes)* #visibility use #path;));
-        uses.collect::<TokenStream>()
+        paths.into_iter().map(move |path| {
+            let condition = &condition;
+            parse_quote!(#condition #(#attributes)* #visibility use #path;)
+        })
     });
-    groups.collect()
+    Some(parts.collect())
 }
 
 /// Collects the full paths of an import with the names that they import.
@@ -214,9 +220,12 @@ fn flatten_imports(tree: &UseTree, prefix: &TokenStream, out: &mut Vec<(TokenStr
     }
 }
 
-fn feature_attribute(features: &BTreeSet<String>) -> TokenStream {
-    let features = features.iter().map(|feature| quote!(feature = #feature));
-    if features.len() == 1 { quote!(#[cfg(#(#features)*)]) } else { quote!(#[cfg(any(#(#features),*))]) }
+fn feature_attribute(features: &BTreeSet<String>) -> Attribute {
+    let features: Vec<TokenStream> = features.iter().map(|feature| quote!(feature = #feature)).collect();
+    match features.as_slice() {
+        [feature] => parse_quote!(#[cfg(#feature)]),
+        _ => parse_quote!(#[cfg(any(#(#features),*))]),
+    }
 }
 
 /// Returns the name that an item defines. A macro call defines the type in its argument.
@@ -311,10 +320,10 @@ fn is_sign(tree: &TokenTree, sign: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::print_module, *};
 
-    fn module(name: &str, tokens: TokenStream) -> GeneratedModule {
-        GeneratedModule::new(name, Vec::new(), &tokens)
+    fn module(name: &'static str, tokens: TokenStream) -> GeneratedModule {
+        GeneratedModule::new(name, Vec::new(), tokens)
     }
 
     /// An item has the features of all tags that use it, and so do the items that it uses. Items of no tag are
@@ -395,8 +404,11 @@ mod tests {
             #[cfg(feature = "tag-b")]
             string_type! { pub struct Text(String); }
         };
-        assert_eq!(modules[3].source, format!("{ALLOW_UNUSED}{expected}"));
-        let expected = quote! {
+        let mut expected = module("models", expected);
+        expected.attributes.clone_from(&modules[3].attributes);
+        assert_eq!(expected.attributes.len(), 1);
+        assert_eq!(print_module(&modules[3]).unwrap(), print_module(&expected).unwrap());
+        let imports = quote! {
             pub use super::models::Shared;
             #[cfg(any(feature = "tag-a", feature = "tag-b"))]
             pub use super::models::Part;
@@ -405,14 +417,12 @@ mod tests {
             #[cfg(feature = "tag-b")]
             pub use super::models::Two;
         };
-        let types = modules[4].source.strip_prefix(ALLOW_UNUSED).unwrap();
-        let sorted = |text: &str| {
-            let tokens: syn::File = syn::parse_str(text).unwrap();
+        let sorted = |module: &GeneratedModule| {
             let mut items: Vec<String> =
-                tokens.items.iter().map(|item| item.to_token_stream().to_string()).collect();
+                module.items.iter().flatten().map(|item| item.text.clone()).collect();
             items.sort();
             items
         };
-        assert_eq!(sorted(types), sorted(&expected.to_string()));
+        assert_eq!(sorted(&modules[4]), sorted(&module("types", imports)));
     }
 }

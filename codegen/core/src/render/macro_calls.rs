@@ -1,7 +1,9 @@
 //! Formats calls of the runtime's macros that take lists: on one line if the call fits, or else with one line
 //! for each list.
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use std::fmt::{self, Write as _};
+
+use proc_macro2::{Delimiter, Group, Punct, Spacing, TokenStream, TokenTree};
 use syn::{ItemMacro, MacroDelimiter};
 
 /// The preferred line width in columns, which a single row may exceed.
@@ -96,8 +98,12 @@ fn parse_sections(body: TokenStream) -> Vec<MacroSection> {
     out
 }
 
-/// Splits tokens at commas that are not inside `<…>`.
 fn split_rows(list: TokenStream) -> Vec<String> {
+    split_at_commas(list).iter().map(|row| format_trees(row)).collect()
+}
+
+/// Splits tokens at commas that are not inside `<…>`. A trailing comma adds no part.
+pub(super) fn split_at_commas(list: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut out = Vec::new();
     let mut row: Vec<TokenTree> = Vec::new();
     let mut depth = 0usize;
@@ -106,7 +112,7 @@ fn split_rows(list: TokenStream) -> Vec<String> {
             TokenTree::Punct(p) if p.as_char() == '<' => depth += 1,
             TokenTree::Punct(p) if p.as_char() == '>' => depth = depth.saturating_sub(1),
             TokenTree::Punct(p) if p.as_char() == ',' && depth == 0 => {
-                out.push(format_tokens(std::mem::take(&mut row).into_iter().collect()));
+                out.push(std::mem::take(&mut row));
                 continue;
             }
             _ => {}
@@ -114,7 +120,7 @@ fn split_rows(list: TokenStream) -> Vec<String> {
         row.push(token);
     }
     if !row.is_empty() {
-        out.push(format_tokens(row.into_iter().collect()));
+        out.push(row);
     }
     out
 }
@@ -122,69 +128,98 @@ fn split_rows(list: TokenStream) -> Vec<String> {
 /// Formats tokens on one line, with the usual spacing of names, types, constants and paths.
 pub(super) fn format_tokens(tokens: TokenStream) -> String {
     let mut out = String::new();
-    let mut tight = true;
-    for token in tokens {
+    LineWriter { out: &mut out, tight: true }.write_all(tokens);
+    out
+}
+
+fn format_trees(tokens: &[TokenTree]) -> String {
+    let mut out = String::new();
+    write_tokens(tokens, &mut out);
+    out
+}
+
+/// Appends tokens on one line, with the usual spacing of names, types, constants and paths.
+pub(super) fn write_tokens(tokens: &[TokenTree], out: &mut String) {
+    let mut writer = LineWriter { out, tight: true };
+    tokens.iter().for_each(|token| writer.write(token));
+}
+
+/// A writer of tokens on one line.
+struct LineWriter<'a> {
+    out: &'a mut String,
+    /// True if no space precedes the next token.
+    tight: bool,
+}
+
+impl LineWriter<'_> {
+    fn write_all(&mut self, tokens: TokenStream) {
+        tokens.into_iter().for_each(|token| self.write(&token));
+    }
+
+    fn write(&mut self, token: &TokenTree) {
         match token {
-            TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::Brace => ("{ ", " }"),
-                    Delimiter::None => ("", ""),
-                };
-                // A call `f(a)` has no space before the parenthesis, but a nested tuple `(a, (b, c))` does.
-                if !tight && (group.delimiter() != Delimiter::Parenthesis || out.ends_with([',', ':'])) {
-                    out.push(' ');
-                }
-                out.push_str(open);
-                out.push_str(&format_tokens(group.stream()));
-                out.push_str(close);
-                tight = false;
-            }
-            TokenTree::Punct(punct) => match punct.as_char() {
-                // A field access `a.b` has no spaces, but a rest pattern in `a, ..b` does.
-                '.' => {
-                    if !tight && punct.spacing() == Spacing::Joint {
-                        out.push(' ');
-                    }
-                    out.push('.');
-                    tight = true;
-                }
-                sign @ (',' | ';' | '>') => {
-                    out.push(sign);
-                    tight = false;
-                }
-                ':' => {
-                    // A path `a::b` has no spaces, but a type annotation `a: b` does.
-                    let path = punct.spacing() == Spacing::Joint || out.ends_with(':');
-                    out.push(':');
-                    tight = path;
-                }
-                sign @ ('<' | '&' | '-') => {
-                    if !tight && sign != '<' {
-                        out.push(' ');
-                    }
-                    out.push(sign);
-                    tight = true;
-                }
-                sign => {
-                    if !tight {
-                        out.push(' ');
-                    }
-                    out.push(sign);
-                    tight = false;
-                }
-            },
-            word => {
-                if !tight {
-                    out.push(' ');
-                }
-                out.push_str(&word.to_string());
-                tight = false;
-            }
+            TokenTree::Group(group) => self.write_group(group),
+            TokenTree::Punct(punct) => self.write_punct(punct),
+            TokenTree::Ident(word) => self.write_word(word),
+            TokenTree::Literal(literal) => self.write_word(literal),
         }
     }
-    out
+
+    fn write_word(&mut self, word: &dyn fmt::Display) {
+        self.push_space();
+        let _infallible = write!(self.out, "{word}");
+        self.tight = false;
+    }
+
+    fn write_group(&mut self, group: &Group) {
+        let (open, close) = match group.delimiter() {
+            Delimiter::Parenthesis => ("(", ")"),
+            Delimiter::Bracket => ("[", "]"),
+            Delimiter::Brace => ("{ ", " }"),
+            Delimiter::None => ("", ""),
+        };
+        // A call `f(a)` has no space before the parenthesis, but a nested tuple `(a, (b, c))` does.
+        if group.delimiter() != Delimiter::Parenthesis || self.out.ends_with([',', ':']) {
+            self.push_space();
+        }
+        self.out.push_str(open);
+        self.tight = true;
+        self.write_all(group.stream());
+        self.out.push_str(close);
+        self.tight = false;
+    }
+
+    fn write_punct(&mut self, punct: &Punct) {
+        let sign = punct.as_char();
+        match sign {
+            // A field access `a.b` has no spaces, but a rest pattern in `a, ..b` does.
+            '.' => {
+                if punct.spacing() == Spacing::Joint {
+                    self.push_space();
+                }
+                self.tight = true;
+            }
+            ',' | ';' | '>' => self.tight = false,
+            // A path `a::b` has no spaces, but a type annotation `a: b` does.
+            ':' => self.tight = punct.spacing() == Spacing::Joint || self.out.ends_with(':'),
+            '<' => self.tight = true,
+            '&' | '-' => {
+                self.push_space();
+                self.tight = true;
+            }
+            _ => {
+                self.push_space();
+                self.tight = false;
+            }
+        }
+        self.out.push(sign);
+    }
+
+    fn push_space(&mut self) {
+        if !self.tight {
+            self.out.push(' ');
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,97 +1,187 @@
 //! Formats the operation table and other tables: one line for each field of a row and for each element of a
 //! list field, regardless of its length. Tables are data and make up a large part of the output.
 
-use quote::ToTokens;
-use syn::{Attribute, Expr, ExprArray, ExprStruct, Item, ItemStatic, parse_quote};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::{Item, ItemStatic, parse::ParseStream};
 
-use super::{format_items, macro_calls::format_tokens};
+use super::{format_items, macro_calls};
 
 /// The preferred line width in columns, which a single element may exceed.
 const MAX_COLUMNS: usize = 100;
 /// The indentation of each nesting level, in columns.
 const INDENT: usize = 4;
 
-/// Formats a static table, which is marked `#[rustfmt::skip]`. Returns `None` for any other static item.
-pub(super) fn print_table(item: &ItemStatic) -> Option<String> {
-    item.attrs.iter().find(|attribute| is_skip(attribute))?;
-    let rows = slice_elements(&item.expr)?;
-    let empty = ItemStatic { expr: parse_quote!(&[]), ..item.clone() };
-    let head = format_items(Vec::new(), vec![Item::Static(empty)]);
-    Some(format!(
-        "{}{};\n",
-        head.strip_suffix("&[];\n")?,
-        format_elements(rows, 0, &|row| format_value(row, INDENT))
-    ))
+/// Parses and formats a static table `static NAME: TYPE = &[…];` that is marked `#[rustfmt::skip]`. Returns `None` for
+/// any other item, which stays in the input. The rows are never parsed into a syntax tree, which would take several
+/// times as long.
+///
+/// # Errors
+///
+/// Returns an error if the declaration is not valid Rust.
+pub(super) fn parse_table(input: ParseStream<'_>) -> syn::Result<Option<String>> {
+    let Some((head, rows)) = split_table(input) else { return Ok(None) };
+    input.step(|cursor| {
+        let mut rest = *cursor;
+        while let Some((token, next)) = rest.token_tree() {
+            rest = next;
+            if is_punct(&token, ';') {
+                break;
+            }
+        }
+        Ok(((), rest))
+    })?;
+    let item: ItemStatic = syn::parse2(head)?;
+    let head = format_items(Vec::new(), vec![Item::Static(item)]);
+    let mut out = head.trim_end().trim_end_matches("&[];").to_owned();
+    write_elements(&rows, 0, &mut out, |row, out| write_value(row, INDENT, out));
+    out.push_str(";\n");
+    Ok(Some(out))
 }
 
-fn is_skip(attribute: &Attribute) -> bool {
-    let path = attribute.path();
-    path.segments.len() == 2 && path.segments.iter().map(|segment| &segment.ident).eq(["rustfmt", "skip"])
-}
-
-/// Returns the elements of a slice expression `&[…]`, or `None` for any other expression.
-fn slice_elements(value: &Expr) -> Option<&ExprArray> {
-    match value {
-        Expr::Reference(reference) => match &*reference.expr {
-            Expr::Array(array) => Some(array),
-            _ => None,
-        },
-        _ => None,
+/// Returns the declaration of the table at the start of the input with an empty list, and the list.
+fn split_table(input: ParseStream<'_>) -> Option<(TokenStream, Group)> {
+    let mut cursor = input.cursor();
+    let mut is_skipped = false;
+    while let Some((_, rest)) = cursor.punct().filter(|(sign, _)| sign.as_char() == '#') {
+        let (attribute, next) = rest.token_tree()?;
+        let TokenTree::Group(attribute) = attribute else { return None };
+        is_skipped |= is_rustfmt_skip(&attribute);
+        cursor = next;
     }
+    if !is_skipped {
+        return None;
+    }
+    let mut head = TokenStream::new();
+    let mut cursor = input.cursor();
+    let mut is_static = false;
+    loop {
+        let (token, rest) = cursor.token_tree()?;
+        is_static |= matches!(&token, TokenTree::Ident(word) if word == "static");
+        let is_value = is_static && is_punct(&token, '=');
+        head.extend([token]);
+        cursor = rest;
+        if is_value {
+            break;
+        }
+    }
+    let (reference, rest) = cursor.token_tree().filter(|(token, _)| is_punct(token, '&'))?;
+    let (list, rest) = rest.token_tree()?;
+    rest.token_tree().filter(|(token, _)| is_punct(token, ';'))?;
+    let TokenTree::Group(list) = list else { return None };
+    head.extend([reference]);
+    head.extend(quote::quote!([];));
+    (list.delimiter() == Delimiter::Bracket).then_some((head, list))
 }
 
-fn format_flat(value: &impl ToTokens) -> String {
-    format_tokens(value.to_token_stream())
+fn is_rustfmt_skip(attribute: &Group) -> bool {
+    let words = attribute.stream().into_iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word),
+        _ => None,
+    });
+    words.eq(["rustfmt", "skip"])
+}
+
+fn is_punct(token: &TokenTree, sign: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
 /// Formats an expression that starts at column `indent`: on one line if it fits, or else with one line for
 /// each field or element.
-fn format_value(of: &Expr, indent: usize) -> String {
-    let line = format_flat(of);
-    if indent + line.len() <= MAX_COLUMNS {
-        return line;
+fn write_value(tokens: &[TokenTree], indent: usize, out: &mut String) {
+    let start = out.len();
+    macro_calls::write_tokens(tokens, out);
+    if indent + out.len() - start <= MAX_COLUMNS {
+        return;
     }
-    match of {
-        Expr::Struct(row) => format_fields(row, indent),
-        Expr::Call(call) => match call.args.first() {
-            Some(only) if call.args.len() == 1 => {
-                format!("{}({})", format_flat(&call.func), format_value(only, indent))
+    let Some((TokenTree::Group(group), head)) = tokens.split_last() else { return };
+    match group.delimiter() {
+        Delimiter::Brace => {
+            out.truncate(start);
+            write_fields(head, group, indent, out);
+        }
+        Delimiter::Parenthesis => {
+            let arguments = split_list(group);
+            if let [argument] = arguments.as_slice() {
+                out.truncate(start);
+                macro_calls::write_tokens(head, out);
+                out.push('(');
+                write_value(argument, indent, out);
+                out.push(')');
             }
-            _ => line,
-        },
+        }
         // If a list does not fit, each of its elements is on one line.
-        other => slice_elements(other)
-            .map_or(line, |array| format_elements(array, indent, &|element: &Expr| format_flat(element))),
+        Delimiter::Bracket if matches!(head, [sign] if is_punct(sign, '&')) => {
+            out.truncate(start);
+            write_elements(group, indent, out, |element, out| macro_calls::write_tokens(element, out));
+        }
+        Delimiter::Bracket | Delimiter::None => {}
     }
 }
 
-fn format_fields(row: &ExprStruct, indent: usize) -> String {
+fn write_fields(path: &[TokenTree], fields: &Group, indent: usize, out: &mut String) {
     let inside = indent + INDENT;
-    let mut out = format!("{} {{\n", format_flat(&row.path));
-    for field in &row.fields {
-        let head = format!("{}: ", format_flat(&field.member));
-        out.push_str(&format!("{:inside$}{head}{},\n", "", format_value(&field.expr, inside)));
+    macro_calls::write_tokens(path, out);
+    out.push_str(" {\n");
+    for field in split_list(fields) {
+        push_spaces(inside, out);
+        match field.as_slice() {
+            [name, colon, value @ ..] if is_punct(colon, ':') => {
+                macro_calls::write_tokens(std::slice::from_ref(name), out);
+                out.push_str(": ");
+                write_value(value, inside, out);
+                out.push(',');
+            }
+            // The remaining fields are those of a base: `..BASE`.
+            base if base.first().is_some_and(|token| is_punct(token, '.')) => {
+                macro_calls::write_tokens(base, out)
+            }
+            shorthand => {
+                macro_calls::write_tokens(shorthand, out);
+                out.push(',');
+            }
+        }
+        out.push('\n');
     }
-    if let Some(rest) = &row.rest {
-        out.push_str(&format!("{:inside$}..{}\n", "", format_flat(rest)));
-    }
-    out + &format!("{:indent$}}}", "")
+    push_spaces(indent, out);
+    out.push('}');
 }
 
-fn format_elements(array: &ExprArray, indent: usize, print: &dyn Fn(&Expr) -> String) -> String {
-    let inside = indent + INDENT;
-    let mut out = String::from("&[\n");
-    for element in &array.elems {
-        out.push_str(&format!("{:inside$}{},\n", "", print(element)));
+fn write_elements(list: &Group, indent: usize, out: &mut String, write: impl Fn(&[TokenTree], &mut String)) {
+    out.push_str("&[\n");
+    for element in split_list(list) {
+        push_spaces(indent + INDENT, out);
+        write(&element, out);
+        out.push_str(",\n");
     }
-    out + &format!("{:indent$}]", "")
+    push_spaces(indent, out);
+    out.push(']');
+}
+
+/// Returns the elements of a list in brackets, separated by commas.
+fn split_list(list: &Group) -> Vec<Vec<TokenTree>> {
+    macro_calls::split_at_commas(list.stream())
+}
+
+fn push_spaces(count: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n(' ', count));
 }
 
 #[cfg(test)]
 mod tests {
     use quote::quote;
+    use syn::parse::Parser as _;
 
     use super::*;
+
+    fn print_table(tokens: TokenStream) -> Option<String> {
+        (|input: ParseStream<'_>| {
+            let table = parse_table(input)?;
+            let _rest: TokenStream = input.parse()?;
+            Ok(table)
+        })
+        .parse2(tokens)
+        .unwrap()
+    }
 
     #[test]
     fn each_list_element_has_its_own_line() {
@@ -108,7 +198,6 @@ mod tests {
                 },
             ];
         };
-        let item: ItemStatic = syn::parse2(table).unwrap();
         let expect = r#"/// Rows.
 #[rustfmt::skip]
 pub static ROWS: &[Row] = &[
@@ -127,9 +216,9 @@ pub static ROWS: &[Row] = &[
     },
 ];
 "#;
-        assert_eq!(print_table(&item).unwrap(), expect);
+        assert_eq!(print_table(table).unwrap(), expect);
         assert_eq!(
-            print_table(&parse_quote!(
+            print_table(quote!(
                 static ROWS: &[Row] = &[A];
             )),
             None
