@@ -208,8 +208,8 @@ impl<'a> CheckBuilder<'a> {
         left > 1
     }
 
-    /// Returns true if the union of schema `id` needs no check, because a branch of it is chosen and a
-    /// required tag distinguishes the branches.
+    /// Returns true if the `oneOf` or `anyOf` of schema `id` needs no check. This requires that `chosen` contains the
+    /// schema, so that one branch replaces the union, and that a required tag determines this branch.
     fn is_decided_by_tag(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
         chosen.contains(&id) && !self.scope.loosely_tagged.contains(&id)
     }

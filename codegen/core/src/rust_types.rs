@@ -170,7 +170,8 @@ pub enum PassingMode {
 }
 
 impl PassingMode {
-    /// Returns the passing mode of a type.
+    /// Returns [`Str`](Self::Str) for strings, [`Slice`](Self::Slice) for lists, [`ByValue`](Self::ByValue) for other
+    /// types that are `Copy`, and [`ByReference`](Self::ByReference) for all remaining types.
     #[must_use]
     pub fn for_type(ty: &TypeRef, types: &dyn RustTypes) -> Self {
         match ty {

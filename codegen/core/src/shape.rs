@@ -102,8 +102,8 @@ impl TypeRef {
         }
     }
 
-    /// Returns true if both types are printed as the same Rust type. Two different schemas may be replaced by
-    /// the same path.
+    /// Returns true if generated code writes both types as the same Rust type. Unlike `==`, this ignores which schema
+    /// a [`Replaced`](Self::Replaced) type stands for, because the same path may replace several schemas.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
@@ -489,8 +489,9 @@ impl Shapes {
         }
     }
 
-    /// Returns the alias for the named type in `ty` at the schema `place`. There is an alias if the type is
-    /// named after an equal schema elsewhere.
+    /// Returns the alias that the schema `place` gives to the named type in `ty`. Several equal anonymous schemas
+    /// share the type of the first one, and each of the others has an alias for it. Returns `None` if `place` has no
+    /// such alias, or if `ty` contains no named type.
     #[must_use]
     pub fn alias_at(&self, graph: &SchemaGraph, ty: &TypeRef, place: SchemaId) -> Option<TypeAlias<'_>> {
         let place = self.aliases.get(&place).copied().unwrap_or(place);

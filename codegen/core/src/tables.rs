@@ -148,7 +148,7 @@ impl TablePlan {
     /// Returns the name of a schema's row in the generated module `schemas`, such as `SHIP.offset_by(3)`.
     #[must_use]
     pub fn row_name(&self, schema: SchemaId) -> Option<String> {
-        self.rows.row_name(self.rows.of(schema)?)
+        self.rows.row_name(self.rows.row_of(schema)?)
     }
 }
 
@@ -164,7 +164,7 @@ impl TableSet<'_> {
     /// [`row_expression`](Self::row_expression).
     #[must_use]
     pub fn schema_row_expression(&self, schema: SchemaId) -> TokenStream {
-        self.group_expression(self.plan.rows.of(schema))
+        self.group_expression(self.plan.rows.row_of(schema))
     }
 
     fn group_expression(&self, row: Option<RowId>) -> TokenStream {
@@ -208,13 +208,13 @@ impl TableSet<'_> {
     /// row and accepts every value.
     #[must_use]
     pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
-        let row = self.plan.rows.of(id);
+        let row = self.plan.rows.row_of(id);
         row.is_none_or(|row| Validator::new(&self.tables, row).is_valid(value))
     }
 
     /// Returns the runtime validator of a schema.
     pub fn validator_for(&self, id: SchemaId) -> Option<Validator<'_>> {
-        Some(Validator::new(&self.tables, self.plan.rows.of(id)?))
+        Some(Validator::new(&self.tables, self.plan.rows.row_of(id)?))
     }
 
     /// Validates a value against a schema of the graph.
@@ -222,7 +222,7 @@ impl TableSet<'_> {
     /// # Errors
     /// Returns all violations if the value is invalid.
     pub fn validate(&self, id: SchemaId, value: &Json) -> Result<(), Violations> {
-        match self.plan.rows.of(id) {
+        match self.plan.rows.row_of(id) {
             Some(row) => Validator::new(&self.tables, row).validate(value),
             None => Ok(()),
         }

@@ -64,8 +64,8 @@ enum NestedQuestion {
     Breaks { proofs: bool },
 }
 
-/// The question of a nested comparison. `is_answered_yes` is true as soon as a difference is found that
-/// decides the question.
+/// The question of the nested comparison in progress, and its current answer. `is_answered_yes` becomes true when the
+/// comparison finds the first difference for which the answer is yes.
 #[derive(Clone, Copy, Debug)]
 struct OpenQuestion {
     question: NestedQuestion,

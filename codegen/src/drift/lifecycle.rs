@@ -35,7 +35,7 @@ an `x-sunset` date that has passed, or the `x-stability` `alpha`, `experimental`
 /// The effect of a declared lifecycle on a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RemovalNote {
-    /// The reason, as a clause for the report.
+    /// A clause for the report that explains why the declared lifecycle allows the removal or does not allow it.
     pub(super) text: String,
     /// Whether the lifecycle allows the removal. An allowed removal is not breaking.
     pub(super) is_allowed: bool,

@@ -39,7 +39,7 @@ pub(super) enum InclusionVerdict {
     Unknown(String),
 }
 
-/// A cache of compiled patterns, and of the result of the test whether a pattern matches every string.
+/// A cache of two results for each pattern: the compiled program, and whether the pattern matches every string.
 #[derive(Debug, Default)]
 pub(super) struct PatternCache {
     compiled: RefCell<HashMap<String, Rc<Result<PatternProgram, PatternError>>>>,

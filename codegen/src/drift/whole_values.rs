@@ -26,10 +26,11 @@ use super::{
     verdicts::{GivenAndRefusing, SideSchemas},
 };
 
-/// The maximum number of values that surround a witness at one location.
+/// The maximum number of values that each sample contributes to the surroundings of a location. Surroundings are values
+/// of the enclosing schema into which a witness is inserted.
 const MAX_SURROUNDINGS: usize = 24;
-/// The maximum number of locations for which many surroundings are generated. If there are more locations,
-/// fewer are generated for each of them.
+/// The maximum number of locations whose surroundings are sampled with [`SampleEffort::Thorough`]. Further locations
+/// are sampled with [`SampleEffort::Quick`], which yields fewer surroundings.
 const MAX_THOROUGH_NODES: usize = 32;
 /// The maximum number of locations for which surroundings are generated. Witnesses at other locations lose their
 /// proof if the whole value requires more than the witness.
@@ -276,7 +277,9 @@ impl<'c, 'g> WholeValueChecker<'c, 'g> {
         }
     }
 
-    /// Returns values at a node that contain one of the given values at the end of a path.
+    /// Inserts the given values into surroundings of the node, at the location to which `steps` lead. Returns the
+    /// results that the sending version accepts, at most [`MAX_COMPLETED`] for each inserted value. Without steps,
+    /// returns the given values unchanged.
     fn complete_values(&self, node: usize, steps: &[SiteStep], values: &[Json]) -> Vec<Json> {
         let Some(pair) = self.comparison.findings().pair_at(node) else { return Vec::new() };
         let GivenAndRefusing { giving, .. } = schemas_of(pair);

@@ -24,7 +24,7 @@ pub struct PagedOperations {
     /// The TOML lines of the table except for its list of operations. They specify where a page contains its
     /// items and how the next page is requested.
     pub lines: Vec<String>,
-    /// The table itself.
+    /// The suggested `[[pages]]` table, with its list of operations, as configuration.
     pub config: PaginationConfig,
 }
 
@@ -180,7 +180,8 @@ fn toml_lines(config: &PaginationConfig) -> Vec<String> {
     [Some(items)].into_iter().chain(ways).flatten().collect()
 }
 
-/// Parts of the names of objects that describe the page beside its items.
+/// Lowercase substrings that identify objects with page metadata by name. For example, `pag` matches `pagination` and
+/// `paging`.
 const PAGE_OBJECTS: [&str; 4] = ["meta", "pag", "link", "cursor"];
 /// The number of objects around a property that describes the page, such as two in `/links/pages/next`.
 const MAX_PAGE_OBJECTS: usize = 2;

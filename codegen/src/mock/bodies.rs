@@ -390,7 +390,7 @@ fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
     item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
 }
 
-/// Returns the text of a stream. If it is an event stream, an empty line terminates its last event.
+/// Terminates the last event of an event stream with an empty line. Returns the content of other streams unchanged.
 fn terminate_stream(item: &StreamItem, text: &str) -> String {
     match item.framing {
         ItemFraming::Events => text.trim_end_matches('\n').to_owned() + "\n\n",

@@ -86,7 +86,8 @@ pub enum BodyType {
 /// The encoding of a body.
 #[derive(Clone, Debug)]
 pub enum BodyFormat {
-    /// JSON of a generated type, which validates itself.
+    /// JSON of a named generated type. The generated code of the type validates the value. [`Json`](Self::Json) is for
+    /// other types, such as lists and scalars.
     Model,
     Json,
     Text,

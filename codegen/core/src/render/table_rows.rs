@@ -112,7 +112,7 @@ fn write_value(tokens: &[TokenTree], indent: usize, out: &mut String) {
         // If a list does not fit, each of its elements is on one line.
         Delimiter::Bracket if matches!(head, [sign] if is_punct(sign, '&')) => {
             out.truncate(start);
-            write_elements(group, indent, out, |element, out| macro_calls::write_tokens(element, out));
+            write_elements(group, indent, out, macro_calls::write_tokens);
         }
         Delimiter::Bracket | Delimiter::None => {}
     }

@@ -233,7 +233,7 @@ impl<'t> TableBuilder<'t> {
     /// Returns the row of a schema. Every schema of the graph has a row, so the fallback, an invalid row that
     /// accepts no value, is never used.
     fn row_id(&self, id: SchemaId) -> RowId {
-        self.plan.rows.of(id).unwrap_or(RowId(u32::MAX))
+        self.plan.rows.row_of(id).unwrap_or(RowId(u32::MAX))
     }
 
     fn build_literal(&self, value: &'t Json) -> Literal<'t> {

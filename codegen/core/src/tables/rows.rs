@@ -23,7 +23,7 @@ pub(super) struct TableRows {
     pub(super) groups: Vec<RowGroup>,
     /// The resources that have rows, in the order of their numbers.
     pub(super) resources: Vec<ListedResource>,
-    of: BTreeMap<SchemaId, RowId>,
+    by_schema: BTreeMap<SchemaId, RowId>,
     conjunctions: BTreeMap<Vec<SchemaId>, RowId>,
     numbers: BTreeMap<ResourceId, RowResource>,
 }
@@ -92,7 +92,7 @@ impl TableRows {
         let mut rows = Self {
             groups,
             resources: Vec::new(),
-            of: BTreeMap::new(),
+            by_schema: BTreeMap::new(),
             conjunctions,
             numbers: BTreeMap::new(),
         };
@@ -113,29 +113,29 @@ impl TableRows {
             });
             for content in &group.rows {
                 match content {
-                    RowContent::Schema(id) => self.of.insert(*id, next),
+                    RowContent::Schema(id) => self.by_schema.insert(*id, next),
                     RowContent::Conjunction(ids) => self.conjunctions.insert(ids.clone(), next),
                 };
                 next = next.offset_by(1);
             }
         }
         for id in graph.ids() {
-            if let Some(row) = self.of(resolve_row_schema(graph, id)) {
-                self.of.insert(id, row);
+            if let Some(row) = self.row_of(resolve_row_schema(graph, id)) {
+                self.by_schema.insert(id, row);
             }
         }
     }
 
-    /// Returns the row that validates a schema. It may be the row of a schema to which this one refers.
-    pub(super) fn of(&self, id: SchemaId) -> Option<RowId> {
-        self.of.get(&id).copied()
+    /// Returns the row that validates a value against a schema. It may be the row of a schema to which this one refers.
+    pub(super) fn row_of(&self, id: SchemaId) -> Option<RowId> {
+        self.by_schema.get(&id).copied()
     }
 
-    /// Returns the row that validates all of these schemas: that of the schema if there is only one, or else
-    /// that of the conjunction.
+    /// Returns the row that validates a value against all of the given schemas. For a single schema, this is the row
+    /// of the schema. For several schemas, it is the row of their conjunction, or `None` if the tables have no such row.
     pub(super) fn row_of_all(&self, ids: &[SchemaId]) -> Option<RowId> {
         match ids {
-            [one] => self.of(*one),
+            [one] => self.row_of(*one),
             several => self.conjunctions.get(several).copied(),
         }
     }

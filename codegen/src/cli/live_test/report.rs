@@ -84,7 +84,8 @@ pub(super) fn junit_document(name: &str, results: &[OperationResult]) -> String 
     xml
 }
 
-/// Escapes a text for XML 1.0, which has no control characters except tab and line ends.
+/// Escapes a string for XML 1.0. Tabs and line breaks become character references. Characters that XML 1.0 does not
+/// allow, such as other control characters, are replaced by U+FFFD.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

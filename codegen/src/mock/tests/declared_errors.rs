@@ -28,7 +28,8 @@ components: { securitySchemes: { token: { type: http, scheme: bearer } } }
 
 const REASON: &str = "the request must have credentials: `token`; any value is accepted";
 
-/// The reason is in the first property that is named like one and may contain it.
+/// The mock server writes the reason to the first property, in the order of `REASON_NAMES`, whose schema accepts it.
+/// If no property accepts it, the body does not contain the reason.
 #[test]
 fn errors_have_the_declared_body_with_the_reason() {
     let string = "{ type: string }";

@@ -33,7 +33,8 @@ impl PageProblem {
         Self { entry: 0, option, value: value.to_owned(), message, help, place: None }
     }
 
-    /// Adds the operation, which the entry selects by id, to the problem.
+    /// Sets the operation and the `[[pages]]` entry to which the problem applies: prefixes the message with the
+    /// operation's id, and sets the location to that of the operation.
     pub(super) fn for_operation(self, call: &PlannedCall<'_>, entry: usize) -> Self {
         let message = format!("`{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }

@@ -655,8 +655,9 @@ fn coerce_literal(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral>
     }
 }
 
-/// Coerces a YAML number that JSON cannot express, if the schema allows numbers. Other strings were quoted
-/// intentionally and are kept.
+/// Coerces a string to a number if the schema allows only numbers and the string is a YAML number that is not valid
+/// JSON, such as `+1` or `0x1F`. Returns `None` for other strings. For example, `"1"` stays a string, because the
+/// author must have quoted it intentionally.
 fn coerce_yaml_number(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral> {
     tree.as_str().filter(|text| TypeSet::NUMBER.contains(types) && Number::parse(text).is_err())?;
     coerce_literal(TypeSet::NUMBER, tree)
