@@ -31,7 +31,10 @@ use contract_codegen_core::{
     load::uri::without_file_scheme,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
-    shape::{KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector, display_place_type},
+    shape::{
+        IntegerVariant, KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector,
+        display_place_type, integer_variants,
+    },
     stack::run_on_deep_stack,
     tables::TableArenas,
     tree::DocumentLocation,
@@ -138,6 +141,7 @@ impl Explainer<'_> {
     fn explain_type(&self, id: TypeId) -> Explanation {
         let def = self.contract.shapes.get(id);
         let kind = match &def.body {
+            TypeBody::Newtype(inner) if self.integer_variants(&def.conj, inner).is_some() => "enum",
             TypeBody::Struct(_) | TypeBody::Newtype(_) | TypeBody::Pending => "struct",
             TypeBody::Objects(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) => "enum",
         };
@@ -201,8 +205,22 @@ impl Explainer<'_> {
                 });
                 parts.collect()
             }
-            TypeBody::Newtype(_) | TypeBody::Pending => Vec::new(),
+            TypeBody::Newtype(inner) => {
+                let variants = self.integer_variants(&def.conj, inner).unwrap_or_default();
+                let part = |of: IntegerVariant| ExplainedPart {
+                    description: of.description,
+                    ..variant(of.value.to_string(), &of.name, inner, "value")
+                };
+                variants.into_iter().map(part).collect()
+            }
+            TypeBody::Pending => Vec::new(),
         }
+    }
+
+    fn integer_variants(&self, conj: &SchemaConjunction, inner: &TypeRef) -> Option<Vec<IntegerVariant>> {
+        let graph = &self.contract.graph;
+        let facts = SchemaFacts::from_conjunction(graph, conj, self.contract.options.implied_objects);
+        integer_variants(graph, &facts, inner)
     }
 
     fn field_part(&self, id: TypeId, index: usize) -> Option<ExplainedPart> {

@@ -42,7 +42,7 @@ use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
     formats::MappedFormat,
     schema::{Schema, SchemaGraph, SchemaId},
-    shape::{Shapes, TypeBody, TypeDef, TypeId, TypeRef},
+    shape::{Shapes, TypeBody, TypeDef, TypeId, TypeRef, integer_variants},
     tables::TableSet,
 };
 
@@ -232,13 +232,21 @@ impl<'a> CheckBuilder<'a> {
             TypeBody::ByKind(variants) => self.kinds_definition(id, def, variants),
             TypeBody::Newtype(inner) => self.conjunction_keywords(
                 &def.conj,
-                &TypedPlace::new(inner, ValuePlace::Own.newtype_value()),
+                &TypedPlace::new(inner, self.newtype_content(def, inner, &ValuePlace::Own)),
                 MAX_DEPTH,
             ),
             TypeBody::Enum(_) | TypeBody::Pending => self.conjunction_keywords(&def.conj, &own, MAX_DEPTH),
         };
         let check = if self.needs_tables(def) { check.and(row_check(def)) } else { check };
         if self.writable { self.require_writable(check, &own) } else { check }
+    }
+
+    /// Returns the place of the content of a newtype.
+    fn newtype_content(&self, def: &TypeDef, inner: &TypeRef, place: &ValuePlace) -> ValuePlace {
+        match integer_variants(self.scope.graph, &self.facts_of(&def.conj), inner) {
+            Some(_) => place.integer(),
+            None => place.newtype_value(),
+        }
     }
 
     /// Returns true if the check of a type always succeeds. Generated code does not call such a check.
@@ -399,7 +407,8 @@ impl<'a> CheckBuilder<'a> {
             // The content of a newtype is accessed directly: generated modules can access each other's
             // private fields.
             TypeBody::Newtype(inner) => {
-                self.schema_at(id, &TypedPlace::new(inner, at.place.newtype_value()), chosen, depth - 1)
+                let content = self.newtype_content(self.scope.shapes.get(of), inner, &at.place);
+                self.schema_at(id, &TypedPlace::new(inner, content), chosen, depth - 1)
             }
             TypeBody::Enum(list) => self.enum_keywords(id, of, list, at, depth),
             TypeBody::Pending => self.table_check(id, at),

@@ -25,6 +25,7 @@ pub use build::build_shapes;
 pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
 pub use display::{display_place_type, display_type};
+pub use enum_annotations::{IntegerVariant, integer_variants};
 pub(crate) use enum_annotations::{integer_constants, named_constants};
 pub use object_form::{MemberRule, ObjectForm};
 pub use type_aliases::{find_aliases, place_alias};

@@ -52,9 +52,18 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
         TypeBody::Newtype(TypeRef::Json) => {
             format!("JSON value because {}", json_reason(contract, &def.conj))
         }
-        TypeBody::Newtype(inner) => {
-            format!("newtype around `{}`: a value with its own name and rules", type_name(contract, inner))
-        }
+        TypeBody::Newtype(inner) => match shape::integer_variants(&contract.graph, &facts, inner) {
+            Some(variants) => {
+                let integers = if variants.len() == 1 { "integer" } else { "integers" };
+                format!("enumeration of {} {integers}; an unlisted integer is kept", variants.len())
+            }
+            None => {
+                format!(
+                    "newtype around `{}`: a value with its own name and rules",
+                    type_name(contract, inner)
+                )
+            }
+        },
         TypeBody::Pending => "undecided".to_owned(),
     }
 }

@@ -279,10 +279,10 @@ fn integers_outside_of_a_machine_type_are_unrepresentable() {
 fn inline_integer_enums_have_constants() {
     use compiled::enum_integers::types::{Input, InputLevel, InputMaybe, InputSky};
     let input = Input::parse(br#"{"level":7,"sky":18,"maybe":2}"#).unwrap();
-    assert!(!input.is_valid() && input.level.get() == 7 && input.sky == Some(InputSky::HEAVY_RAIN));
+    assert!(!input.is_valid() && input.level.get() == 7 && input.sky == Some(InputSky::HeavyRain));
     assert_eq!(input.maybe, Some(Nullable::Value(InputMaybe::VALUE_2)));
     assert_eq!(input.to_json().unwrap().to_string(), r#"{"level":7,"sky":18,"maybe":2}"#);
-    assert_eq!(Input::new(InputLevel::VALUE_MINUS_2).sky_or_default(), InputSky::HEAVY_RAIN);
+    assert_eq!(Input::new(InputLevel::VALUE_MINUS_2).sky_or_default(), InputSky::HeavyRain);
     assert_eq!(InputLevel::ALL, [InputLevel::VALUE_1, InputLevel::VALUE_MINUS_2, InputLevel::VALUE_30]);
     assert_eq!(
         ("-2".parse(), InputLevel::try_from(30)),
@@ -290,8 +290,12 @@ fn inline_integer_enums_have_constants() {
     );
     assert!("2".parse::<InputLevel>().is_err() && "x".parse::<InputLevel>().is_err());
     assert!(InputLevel::try_from(2).is_err() && InputLevel::VALUE_30.to_string() == "30");
-    let is_sunny = |sky: InputSky| matches!(sky, InputSky::SUNNY);
-    assert!(is_sunny(InputSky::try_from(42).unwrap()));
+    assert_eq!(InputSky::ALL, [InputSky::Sunny, InputSky::HeavyRain]);
+    assert_eq!((InputSky::from(42), "18".parse()), (InputSky::Sunny, Ok(InputSky::HeavyRain)));
+    let unlisted = InputSky::from(7);
+    assert_eq!((unlisted.get(), unlisted.unknown(), unlisted.to_string()), (7, Some(7), "7".to_owned()));
+    assert!(!unlisted.is_known() && !unlisted.is_valid() && InputSky::HeavyRain < InputSky::Sunny);
+    assert!(matches!(InputSky::parse(b"7"), Ok(InputSky::Unknown(7))));
 }
 
 /// A member that only one branch declares may have any value if another branch matches. The type can hold

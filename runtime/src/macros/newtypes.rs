@@ -201,6 +201,92 @@ macro_rules! int_newtype {
     };
 }
 
+/// Implements an integer enumeration, given each variant with its value on the wire. Other integers are stored in
+/// `Unknown`.
+#[macro_export]
+macro_rules! int_enum {
+    ($name:ident: $int:ty { values { $($variant:ident = $value:literal),* $(,)? } }) => {
+        impl $name {
+            /// All values that this version of the contract lists, in the order of the contract.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            /// Returns the value on the wire.
+            #[must_use]
+            pub const fn get(&self) -> $int {
+                match self {
+                    $(Self::$variant => $value,)*
+                    Self::Unknown(number) => *number,
+                }
+            }
+            /// Returns true if this version of the contract lists the value.
+            #[must_use]
+            pub const fn is_known(&self) -> bool {
+                !matches!(self, Self::Unknown(_))
+            }
+            /// Returns the value if this version of the contract does not list it.
+            #[must_use]
+            pub const fn unknown(&self) -> ::std::option::Option<$int> {
+                match self {
+                    Self::Unknown(number) => ::std::option::Option::Some(*number),
+                    _ => ::std::option::Option::None,
+                }
+            }
+        }
+        impl ::std::convert::From<$int> for $name {
+            fn from(number: $int) -> Self {
+                match number {
+                    $($value => Self::$variant,)*
+                    other => Self::Unknown(other),
+                }
+            }
+        }
+        impl ::std::convert::From<$name> for $int {
+            fn from(value: $name) -> Self {
+                value.get()
+            }
+        }
+        /// Values are ordered by their integers.
+        impl ::std::cmp::Ord for $name {
+            fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
+                self.get().cmp(&other.get())
+            }
+        }
+        impl ::std::cmp::PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> ::std::option::Option<::std::cmp::Ordering> {
+                ::std::option::Option::Some(self.cmp(other))
+            }
+        }
+        impl ::std::str::FromStr for $name {
+            type Err = ::std::num::ParseIntError;
+            /// Parses an integer such as `7`.
+            fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
+                text.parse::<$int>().map(Self::from)
+            }
+        }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.get(), f)
+            }
+        }
+        impl $crate::contract::ReportUndeclared for $name {}
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                self.get().serialize(serializer)
+            }
+        }
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                <$int as $crate::read::ReadJson<'de>>::read_json(deserializer).map(Self::from)
+            }
+        }
+        $crate::deserialize_by_read_json!($name);
+    };
+}
+
 /// Implements a newtype for an exact number with constraints.
 #[macro_export]
 macro_rules! number_newtype {

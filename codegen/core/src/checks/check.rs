@@ -36,6 +36,8 @@ pub enum ValuePlace {
     Field(Box<ValuePlace>, String),
     Rest(Box<ValuePlace>),
     Inside(Box<ValuePlace>),
+    /// The integer of an integer enumeration.
+    Integer(Box<ValuePlace>),
     Element(Box<ValuePlace>, usize),
 }
 
@@ -189,6 +191,10 @@ impl ValuePlace {
 
     pub(super) fn newtype_value(&self) -> Self {
         Self::Inside(Box::new(self.clone()))
+    }
+
+    pub(super) fn integer(&self) -> Self {
+        Self::Integer(Box::new(self.clone()))
     }
 
     pub(super) fn element(&self, index: usize) -> Self {

@@ -223,7 +223,7 @@ impl Evaluator<'_> {
                 TypedValue::Struct(_, _, rest) => rest,
                 other => return ill_typed("expected a struct", other),
             },
-            ValuePlace::Inside(of) => match self.value_at(of, scene)? {
+            ValuePlace::Inside(of) | ValuePlace::Integer(of) => match self.value_at(of, scene)? {
                 TypedValue::Newtype(_, inner) => inner,
                 other => return ill_typed("expected a newtype", other),
             },

@@ -379,6 +379,10 @@ fn receiver(place: &ValuePlace) -> TokenStream {
             let of = receiver(of);
             quote!(#of.0)
         }
+        ValuePlace::Integer(of) => {
+            let of = receiver(of);
+            quote!(#of.get())
+        }
         ValuePlace::Element(of, index) => {
             let (of, index) = (receiver(of), Literal::usize_unsuffixed(*index));
             quote!(#of.#index)

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{ModelEmitter, ident, records::visible_fields};
-use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef};
+use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef, integer_variants};
 
 impl ModelEmitter<'_> {
     /// Generates the conversions from a type to all types that it refines.
@@ -21,7 +21,7 @@ impl ModelEmitter<'_> {
         let refined: BTreeSet<TypeId> = refined.collect();
         let name = ident(&def.name);
         let each = refined.into_iter().filter_map(|other| {
-            let value = widening_expression(def, self.shapes.get(other))?;
+            let value = self.widening_expression(def, self.shapes.get(other))?;
             let other = self.type_tokens(&TypeRef::Named(other));
             let from = self.prelude_item("From");
             Some(quote! {
@@ -34,18 +34,25 @@ impl ModelEmitter<'_> {
         });
         each.collect()
     }
-}
 
-/// Prints the conversion of a `value` of type `narrow` to `wide`. Returns `None` if the types differ in more
-/// than their constraints.
-fn widening_expression(narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
-    match (&narrow.body, &wide.body) {
-        (TypeBody::Newtype(own), TypeBody::Newtype(other)) => {
-            let scalar = matches!(own, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
-            (scalar && own == other).then(|| quote!(Self(value.0)))
+    /// Prints the conversion of a `value` of type `narrow` to `wide`. Returns `None` if the types differ in more
+    /// than their constraints.
+    fn widening_expression(&self, narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
+        let is_enum =
+            |def: &TypeDef, inner| integer_variants(self.graph, &self.facts_of(&def.conj), inner).is_some();
+        match (&narrow.body, &wide.body) {
+            (TypeBody::Newtype(own), TypeBody::Newtype(other)) => {
+                let scalar =
+                    matches!(own, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
+                (scalar && own == other).then(|| match (is_enum(narrow, own), is_enum(wide, other)) {
+                    (false, false) => quote!(Self(value.0)),
+                    (true, false) => quote!(Self(value.get())),
+                    (_, true) => quote!(value.get().into()),
+                })
+            }
+            (TypeBody::Struct(own), TypeBody::Struct(other)) => struct_expression(own, other),
+            _ => None,
         }
-        (TypeBody::Struct(own), TypeBody::Struct(other)) => struct_expression(own, other),
-        _ => None,
     }
 }
 

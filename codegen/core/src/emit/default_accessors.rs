@@ -12,7 +12,7 @@ use crate::{
     constraint_text::{describe_default, find_default},
     rust_types::{DefaultValue, RustTypes},
     schema::Schema,
-    shape::{StructBody, TypeBody, TypeRef, integer_constants},
+    shape::{StructBody, TypeBody, TypeRef, integer_constants, integer_variants},
     tables::number_tokens,
 };
 
@@ -51,8 +51,15 @@ impl ModelEmitter<'_> {
             }
             (TypeRef::Named(id), Json::Number(number)) => {
                 let def = self.shapes.get(*id);
-                let TypeBody::Newtype(TypeRef::Int(_)) = &def.body else { return None };
-                let constants = integer_constants(self.graph, &self.facts_of(&def.conj));
+                let TypeBody::Newtype(inner @ TypeRef::Int(kind)) = &def.body else { return None };
+                let facts = self.facts_of(&def.conj);
+                if let Some(variants) = integer_variants(self.graph, &facts, inner) {
+                    let value = kind.value_of(number)?;
+                    let name = ident(&variants.iter().find(|variant| variant.value == value)?.name);
+                    let own = own();
+                    return Some(DefaultValue::Copied(own.clone(), quote!(#own::#name)));
+                }
+                let constants = integer_constants(self.graph, &facts);
                 let is_default = |value: &Json| value.as_number() == Some(number);
                 let name = constants.into_iter().find(|constant| is_default(constant.value))?.name;
                 let (own, name) = (own(), ident(&name));

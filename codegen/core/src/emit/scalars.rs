@@ -1,6 +1,6 @@
 //! Generates string enumerations, and newtypes of other values.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::{ModelEmitter, docs::doc_lines, ident};
@@ -8,7 +8,10 @@ use crate::{
     checks::{ComparisonOperator, integer_limit, numeric_bounds},
     conjunction::SchemaFacts,
     schema::Schema,
-    shape::{IntKind, StringEnum, TypeBody, TypeDef, TypeId, TypeRef, integer_constants},
+    shape::{
+        IntKind, IntegerVariant, StringEnum, TypeBody, TypeDef, TypeId, TypeRef, integer_constants,
+        integer_variants,
+    },
 };
 
 impl ModelEmitter<'_> {
@@ -25,6 +28,12 @@ impl ModelEmitter<'_> {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let constants = self.limit_constants(def, inner);
+        if let Some(variants) = integer_variants(self.graph, &self.facts_of(&def.conj), inner) {
+            let int = self.type_tokens(inner);
+            let wider = self.widening_conversions(id, def);
+            let item = integer_enum_item(&name, &docs, &int, &variants);
+            return quote!(#item #constants #wider);
+        }
         let mut derives = self.derive_list(id);
         let (ordered, field, implementation) = match inner {
             TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
@@ -138,7 +147,7 @@ impl ModelEmitter<'_> {
             }
             _ => {}
         }
-        if matches!(inner, TypeRef::Int(_)) {
+        if matches!(inner, TypeRef::Int(_)) && integer_variants(self.graph, &facts, inner).is_none() {
             constants.extend(self.value_constants(inner, &facts));
         }
         if constants.is_empty() {
@@ -167,6 +176,35 @@ impl ModelEmitter<'_> {
             });
         }
         constants
+    }
+}
+
+/// Generates an integer enumeration. It keeps integers that the contract does not list.
+fn integer_enum_item(
+    name: &Ident,
+    docs: &TokenStream,
+    int: &TokenStream,
+    variants: &[IntegerVariant],
+) -> TokenStream {
+    let rows = variants.iter().map(|variant| {
+        let value = Literal::i128_unsuffixed(variant.value);
+        let paragraphs: Vec<String> =
+            variant.description.iter().cloned().chain([format!("`{value}`")]).collect();
+        let (docs, variant) = (doc_lines(&paragraphs), ident(&variant.name));
+        (quote!(#docs #variant,), quote!(#variant = #value))
+    });
+    let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
+    quote! {
+        #docs
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum #name {
+            #(#declared)*
+            #[doc = " A value that this version of the contract does not list. Constructed by `from`,"]
+            #[doc = " which never puts a listed value here."]
+            #[non_exhaustive]
+            Unknown(#int),
+        }
+        ::contract_runtime::int_enum! { #name: #int { values { #(#rows),* } } }
     }
 }
 

@@ -187,10 +187,10 @@ fn variant_names_of_large_enums_are_reported() {
     assert_eq!(reported(1001), ["ignored input.json:1:1"]);
 }
 
-/// `x-enum-varnames` of integers become constants of the type. An inline schema without a type, a list of the
+/// `x-enum-varnames` of integers become variants of an enum. An inline schema without a type, a list of the
 /// wrong length, and descriptions without names are reported.
 #[test]
-fn named_integers_become_constants() {
+fn named_integers_become_variants() {
     let text = r##"{"type": "object", "properties": {
             "inline": {"type": "integer", "enum": [1], "x-enum-varnames": ["One"]}, "sky": {"$ref": "#/$defs/sky"}},
         "$defs": {
@@ -209,14 +209,15 @@ fn named_integers_become_constants() {
     let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
     for line in [
-        "    /// Blue sky.\n    ///\n    /// `42`\n    pub const SUNNY: Self = Self(42);",
-        "    /// `18`\n    pub const HEAVY_RAIN: Self = Self(18);",
-        "pub const MAX_VALUE: Self = Self(-1);",
-        "pub const MAX_VALUE2: Self = Self(1);",
+        "    /// Blue sky.\n    ///\n    /// `42`\n    Sunny,",
+        "    /// `18`\n    HeavyRain,",
+        "int_enum! { Sky: i64 { values { Sunny = 42, HeavyRain = 18 } } }",
+        "int_enum! { Odd: i64 { values { Max2 = 1, Max = -1 } } }",
+        "matches!(self.get(), 18 | 42)",
     ] {
         assert!(models.contains(line), "{line}: {models}");
     }
-    assert!(!models.contains("ONE"), "{models}");
+    assert!(!models.contains("One"), "{models}");
 }
 
 /// Integers of an `enum` without names become constants that are named after their digits.

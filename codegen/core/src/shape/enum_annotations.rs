@@ -7,6 +7,7 @@ use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
     names,
     schema::{SchemaGraph, SchemaId, values::VALUE_LABEL_EXTENSIONS},
+    shape::TypeRef,
 };
 
 /// The name and description of an enum value, from vendor extensions.
@@ -47,13 +48,58 @@ pub(crate) fn integer_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts)
     named.into_iter().filter(|constant| constant.value.as_number().is_some()).collect()
 }
 
+/// A variant of an integer enumeration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntegerVariant {
+    /// The value on the wire.
+    pub value: i128,
+    /// The name of the Rust variant.
+    pub name: String,
+    /// The description, from a vendor extension.
+    pub description: Option<String>,
+}
+
+/// Returns the variants of a newtype that contains `inner` if it is an integer enumeration: vendor extensions name each
+/// integer that the `enum` lists. Any other list of integers becomes a newtype with constants.
+#[must_use]
+pub fn integer_variants(
+    graph: &SchemaGraph,
+    facts: &SchemaFacts,
+    inner: &TypeRef,
+) -> Option<Vec<IntegerVariant>> {
+    let TypeRef::Int(kind) = inner else { return None };
+    let mut variants: Vec<IntegerVariant> = Vec::new();
+    for value in listed_literals(graph, facts).into_iter().flatten() {
+        let number = kind.value_of(value.as_number()?)?;
+        let annotation = annotate_value(graph, &facts.unconditional, value);
+        if !variants.iter().any(|other| other.value == number) {
+            let name = names::variant_name(&annotation.name?);
+            variants.push(IntegerVariant { value: number, name, description: annotation.description });
+        }
+    }
+    let wires: Vec<String> = variants.iter().map(|variant| variant.value.to_string()).collect();
+    let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
+    let mut distinct: Vec<String> = variants.iter().map(|variant| variant.name.clone()).collect();
+    names::reserve_unknown(&mut distinct);
+    names::make_distinct(&wires, &mut distinct);
+    for (variant, name) in variants.iter_mut().zip(distinct) {
+        variant.name = name;
+    }
+    (!variants.is_empty() && variants.len() <= MAX_ENUM_VARIANTS).then_some(variants)
+}
+
+/// Returns the values that a conjunction allows or, if it allows all values, those that `x-extensible-enum` lists.
+fn listed_literals<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Option<Vec<&'g Json>> {
+    let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
+    facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()))
+}
+
 fn constants_named<'g>(
     graph: &'g SchemaGraph,
     facts: &SchemaFacts,
     default_name: impl Fn(&Json) -> Option<String>,
 ) -> Vec<NamedConstant<'g>> {
-    let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
-    let values = facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()));
+    let values = listed_literals(graph, facts);
     let mut wires = Vec::new();
     let mut named: Vec<NamedConstant<'g>> = Vec::new();
     for value in values.into_iter().flatten() {

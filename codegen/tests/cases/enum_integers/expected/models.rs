@@ -53,7 +53,7 @@ impl Input {
     /// Default: `18`.
     #[must_use]
     pub fn sky_or_default(&self) -> InputSky {
-        self.sky.unwrap_or(InputSky::HEAVY_RAIN)
+        self.sky.unwrap_or(InputSky::HeavyRain)
     }
 }
 
@@ -262,21 +262,19 @@ impl Contract for InputMaybe {
 /// Generated from `input.json#/properties/sky`.
 ///
 /// Default: `18`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
-pub struct InputSky(pub(super) i64);
-
-impl InputSky {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputSky {
     /// `42`
-    pub const SUNNY: Self = Self(42);
-
+    Sunny,
     /// `18`
-    pub const HEAVY_RAIN: Self = Self(18);
-
-    /// All values that the contract lists.
-    pub const ALL: &[Self] = &[Self::SUNNY, Self::HEAVY_RAIN];
+    HeavyRain,
+    /// A value that this version of the contract does not list. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(i64),
 }
 
-::contract_runtime::int_newtype!(InputSky, i64);
+::contract_runtime::int_enum! { InputSky: i64 { values { Sunny = 42, HeavyRain = 18 } } }
 
 impl Contract for InputSky {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -284,6 +282,6 @@ impl Contract for InputSky {
     );
 
     fn is_valid(&self) -> bool {
-        matches!(self.0, 42 | 18)
+        matches!(self.get(), 42 | 18)
     }
 }

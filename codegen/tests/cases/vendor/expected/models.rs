@@ -157,21 +157,19 @@ impl Contract for InputKind {
 }
 
 /// Generated from `input.json#/properties/level`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
-pub struct InputLevel(pub(super) i64);
-
-impl InputLevel {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputLevel {
     /// `0`
-    pub const OFF: Self = Self(0);
-
+    Off,
     /// `1`
-    pub const ON: Self = Self(1);
-
-    /// All values that the contract lists.
-    pub const ALL: &[Self] = &[Self::OFF, Self::ON];
+    On,
+    /// A value that this version of the contract does not list. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(i64),
 }
 
-::contract_runtime::int_newtype!(InputLevel, i64);
+::contract_runtime::int_enum! { InputLevel: i64 { values { Off = 0, On = 1 } } }
 
 impl Contract for InputLevel {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -179,7 +177,7 @@ impl Contract for InputLevel {
     );
 
     fn is_valid(&self) -> bool {
-        matches!(self.0, 0 | 1)
+        matches!(self.get(), 0 | 1)
     }
 }
 
@@ -290,35 +288,32 @@ impl Contract for InputTwin {
 }
 
 /// Generated from `input.json#/$defs/sky`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
-pub struct Sky(pub(super) i64);
-
-impl Sky {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sky {
     /// Blue sky.
     ///
     /// `42`
-    pub const SUNNY: Self = Self(42);
-
+    Sunny,
     /// Some clouds.
     ///
     /// `18`
-    pub const CLOUDY: Self = Self(18);
-
+    Cloudy,
     /// Take an umbrella.
     ///
     /// `56`
-    pub const HEAVY_RAIN: Self = Self(56);
-
-    /// All values that the contract lists.
-    pub const ALL: &[Self] = &[Self::SUNNY, Self::CLOUDY, Self::HEAVY_RAIN];
+    HeavyRain,
+    /// A value that this version of the contract does not list. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(i64),
 }
 
-::contract_runtime::int_newtype!(Sky, i64);
+::contract_runtime::int_enum! { Sky: i64 { values { Sunny = 42, Cloudy = 18, HeavyRain = 56 } } }
 
 impl Contract for Sky {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SKY);
 
     fn is_valid(&self) -> bool {
-        matches!(self.0, 42 | 18 | 56)
+        matches!(self.get(), 42 | 18 | 56)
     }
 }
