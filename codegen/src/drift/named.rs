@@ -177,9 +177,9 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         };
         for RenamedResource { old: before, new: after, is_by_content: by_content } in &followed {
             let (Some(root), Some(to)) = (before.root, after.root) else { continue };
-            if is_file_uri(&before.uri) && is_file_uri(&after.uri) {
-                // Documents without `$id` are identified by their file. The file name matters only if the
-                // file was matched by content.
+            if !declares_id(old, before) && !declares_id(new, after) {
+                // Documents without `$id` are identified by the file or URL from which they were loaded. The
+                // name matters only if the document was matched by content.
                 if *by_content {
                     let places = (Some(&old.graph.schema(root).place), Some(&new.graph.schema(to).place));
                     let message = format!("the file was renamed to {}", schema_label(new, to));
@@ -369,8 +369,13 @@ fn only_root_schema(contract: &ContractVersion) -> Option<SchemaId> {
 }
 
 /// Returns true if an identifier was derived from a file name because the document has no `$id`.
-fn is_file_uri(uri: &str) -> bool {
-    uri.starts_with("file:")
+/// Returns true if a resource has an absolute identifier of its own, which does not depend on where its document was
+/// loaded from.
+fn declares_id(version: &ContractVersion, resource: &SchemaResource) -> bool {
+    let root = resource.root.map(|root| &version.graph.schema(root).place);
+    let node = root.and_then(|root| version.sources.get(root.source)?.tree.resolve_pointer(&root.pointer));
+    let has_id = node.is_some_and(|node| ["$id", "id"].iter().any(|key| node.member(key).is_some()));
+    has_id && !resource.uri.starts_with("file:")
 }
 
 /// Returns the schemas that have a name. Root schemas of files come first.

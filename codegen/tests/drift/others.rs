@@ -47,6 +47,28 @@ fn changed_ids_are_reported() {
     assert_eq!(rules_and_subjects(&found), [("id-changed", "v1.json")]);
 }
 
+/// The location of a document is not an identifier: the same files from a server and from a folder are equal, also if
+/// the contract has several documents.
+#[test]
+fn documents_without_id_may_move() {
+    let item = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+    let list = r#"{"type":"array","items":{"$ref":"item.json"}}"#;
+    let version = |base: &str| {
+        let uri = |name: &str| format!("{base}{name}");
+        let texts = [("list.json", uri("list.json"), list), ("item.json", uri("item.json"), item)];
+        let texts = texts.each_ref().map(|(name, uri, text)| (*name, uri.as_str(), *text));
+        ContractVersion::from_strings(&texts).unwrap()
+    };
+    for (old, new) in [
+        ("https://contracts.example/v1/", "file:///work/"),
+        ("file:///work/", "https://contracts.example/v1/"),
+        ("https://contracts.example/v1/", "https://contracts.example/v2/"),
+    ] {
+        let found = compare(&version(old), &version(new), &CompareOptions::default()).changes;
+        assert_eq!(rules_and_subjects(&found), []);
+    }
+}
+
 const OLD_API: &str = "openapi: 3.0.3
 info: {title: T, version: 1.0.0}
 paths:
