@@ -74,9 +74,9 @@ pub mod report;
 mod canonical;
 
 pub use contract_codegen_core::{
-    AnalyzedContract, BuildError, BuildScript, ContractInputs, ContractSize, DocumentFetcher, FetchError,
-    GeneratedCode, InputDocument, OutputFiles, ProgressCallback, Project, Sources, config, diagnostics,
-    pattern, write,
+    AnalyzedContract, BuildError, BuildScript, ContractInputs, ContractSize, DocumentFetcher,
+    DocumentRequest, FetchError, GeneratedCode, InputDocument, OutputFiles, ProgressCallback, Project,
+    Sources, config, diagnostics, pattern, write,
 };
 #[cfg(feature = "mock")]
 pub use mock::MockServer;

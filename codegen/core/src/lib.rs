@@ -100,7 +100,7 @@ pub mod views;
 pub use analyzed_contract::AnalyzedContract;
 pub use build::{BuildError, BuildScript};
 pub use generate::{GeneratedCode, ProgressCallback, Project};
-pub use load::{ContractInputs, DocumentFetcher, FetchError, InputDocument, Sources};
+pub use load::{ContractInputs, DocumentFetcher, DocumentRequest, FetchError, InputDocument, Sources};
 pub use prune::ContractSize;
 pub use render::OutputFiles;
 

@@ -27,7 +27,7 @@ use contract_runtime::{Json, depth};
 use sha2::{Digest, Sha256};
 
 use self::bytes::decode_document;
-pub use self::inputs::{ContractInputs, DocumentFetcher, FetchError, InputDocument};
+pub use self::inputs::{ContractInputs, DocumentFetcher, DocumentRequest, FetchError, InputDocument};
 use self::mounts::MountPoint;
 pub(crate) use self::mounts::{FileAboveRoot, check_mount};
 pub(crate) use self::overlay::OverlayEdit;
@@ -181,8 +181,11 @@ pub(crate) fn load_all(inputs: &ContractInputs) -> (Sources, Diagnostics) {
         sources.add_input(name.clone(), None, content, true, None, &mut problems);
     }
     for url in paths.iter().filter_map(|path| inputs::as_url(path)) {
-        if let Some(content) = sources.fetch_input(url, &mut problems) {
-            sources.add_input(url.to_owned(), None, &content, true, Some(url), &mut problems);
+        // A query may contain a secret, such as a signature. It does not affect how references are resolved (RFC 3986,
+        // 5.2.2), and no name contains it.
+        let name = inputs::without_query(url);
+        if let Some(content) = sources.fetch_input(url, name, &mut problems) {
+            sources.add_input(name.to_owned(), None, &content, true, Some(name), &mut problems);
         }
     }
     if sources.sources.is_empty() && !problems.has_errors() {

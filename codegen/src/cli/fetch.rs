@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use contract_codegen::{DocumentFetcher, FetchError, write};
+use contract_codegen::{DocumentFetcher, DocumentRequest, FetchError, write};
 use contract_codegen_core::load::{sha256_hex, uri};
 use ureq::{
     Agent, Error,
@@ -93,13 +93,14 @@ impl Downloader {
         Ok(())
     }
 
-    fn download(&self, url: &str, referrer: Option<&str>) -> Result<Vec<u8>, FetchError> {
-        let (mut address, mut referrer) = (url.to_owned(), referrer.map(str::to_owned));
+    fn download(&self, request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError> {
+        let (mut address, mut referrer) = (request.url.to_owned(), request.referrer.map(str::to_owned));
         for _ in 0..=MAX_REDIRECTS {
-            check_url(&address, referrer.as_deref())?;
+            let name = if address == request.url { request.name } else { without_query(&address) }.to_owned();
+            check_url(&address, &name, referrer.as_deref())?;
             let cannot = |error: Error| {
                 unavailable(
-                    format!("cannot download {address}: {}", describe_error(&error)),
+                    format!("cannot download {name}: {}", describe_error(&error)),
                     Some(
                         "check the URL and the network, or download the document with another tool and give its path",
                     ),
@@ -108,7 +109,7 @@ impl Downloader {
             let mut response =
                 self.agent.get(&address).header(header::ACCEPT, ACCEPT).call().map_err(cannot)?;
             if !response.status().is_redirection() {
-                check_status(&address, &response)?;
+                check_status(&name, &response)?;
                 if response.body().content_length().is_some_and(|length| length > MAX_BYTES) {
                     return Err(cannot(Error::BodyExceedsLimit(MAX_BYTES)));
                 }
@@ -117,36 +118,42 @@ impl Downloader {
             let target = response.headers().get(header::LOCATION).and_then(|target| target.to_str().ok());
             let target = target.and_then(|target| uri::resolve(&address, target)).ok_or_else(|| {
                 let status = response.status().as_u16();
-                unavailable(format!("{address} returned status {status} without a valid target"), None)
+                unavailable(format!("{name} returned status {status} without a valid target"), None)
             })?;
             referrer = Some(std::mem::replace(&mut address, target));
         }
-        let message = format!("{url} redirects more than {MAX_REDIRECTS} times");
+        let message = format!("{} redirects more than {MAX_REDIRECTS} times", request.name);
         Err(unavailable(message, Some("give the final URL")))
     }
 }
 
 impl DocumentFetcher for Downloader {
-    fn fetch(&self, url: &str, referrer: Option<&str>) -> Result<Vec<u8>, FetchError> {
+    fn fetch(&self, request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError> {
+        let name = request.name;
         // Without the lock file, a document that does not exist is a fault like any unresolved reference. Other
         // failures may be temporary, so they must not change the generated code.
         let bytes = self
-            .download(url, referrer)
+            .download(request)
             .map_err(|error| FetchError { is_fatal: error.is_fatal || self.must_match, ..error })?;
         let digest = format!("sha256:{}", sha256_hex(&bytes));
-        let locked = self.locked.get(url);
+        let locked = self.locked.get(name);
         if self.must_match && locked != Some(&digest) {
             let lock = self.lock_path.display();
             let message = match locked {
-                Some(_) => format!("{url} differs from the digest in {lock}"),
-                None => format!("{lock} has no digest of {url}"),
+                Some(_) => format!("{name} differs from the digest in {lock}"),
+                None => format!("{lock} has no digest of {name}"),
             };
             let help = Some("run `generate --fetch` without `--locked`, and review the changes");
             return Err(FetchError { message, help, is_fatal: true });
         }
-        self.received.lock().unwrap_or_else(PoisonError::into_inner).insert(url.to_owned(), digest);
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), digest);
         Ok(bytes)
     }
+}
+
+/// Returns a URL without its query, which may contain a secret.
+fn without_query(url: &str) -> &str {
+    url.split('?').next().unwrap_or(url)
 }
 
 fn unavailable(message: String, help: Option<&'static str>) -> FetchError {
@@ -184,14 +191,14 @@ fn http_agent() -> Agent {
     config.build().into()
 }
 
-/// Returns an error if a URL must not be downloaded. `referrer` is the URL of the document that refers or
+/// Returns an error if a URL must not be downloaded. `name` represents it in messages. `referrer` is the URL of the document that refers or
 /// redirects to it: a document from another host must not cause requests to this machine. The message never
 /// contains credentials.
-fn check_url(url: &str, referrer: Option<&str>) -> Result<(), FetchError> {
+fn check_url(url: &str, name: &str, referrer: Option<&str>) -> Result<(), FetchError> {
     let parsed = url.parse::<Uri>().ok();
     let Some((parsed, authority)) = parsed.as_ref().and_then(|url| Some((url, url.authority()?))) else {
         // The message must not contain credentials.
-        let shown = if url.contains('@') { "a URL" } else { url };
+        let shown = if url.contains('@') { "a URL" } else { name };
         let message = format!("`{shown}` cannot be downloaded: it is not a valid URL with a host");
         return Err(unavailable(message, Some("percent-encode spaces, and use `https:`")));
     };
@@ -206,11 +213,11 @@ fn check_url(url: &str, referrer: Option<&str>) -> Result<(), FetchError> {
             None => Ok(()),
             Some(Ok(referrer)) if referrer.host().is_some_and(is_loopback) => Ok(()),
             Some(_) => {
-                let message = format!("{url} is on this machine, but the document that refers to it is not");
+                let message = format!("{name} is on this machine, but the document that refers to it is not");
                 Err(unavailable(message, Some("download it with another tool, and give its path")))
             }
         },
-        _ => Err(unavailable(format!("{url} is not encrypted"), Some("use a URL with `https:`"))),
+        _ => Err(unavailable(format!("{name} is not encrypted"), Some("use a URL with `https:`"))),
     }
 }
 
@@ -255,7 +262,7 @@ mod tests {
             ("http://127.0.0.1.a.example/b.json", None, false),
             ("ftp://a.example/b.json", None, false),
         ] {
-            assert_eq!(check_url(url, referrer).is_ok(), allowed, "{url} from {referrer:?}");
+            assert_eq!(check_url(url, url, referrer).is_ok(), allowed, "{url} from {referrer:?}");
         }
     }
 }

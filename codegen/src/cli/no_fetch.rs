@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use contract_codegen::{DocumentFetcher, FetchError};
+use contract_codegen::{DocumentFetcher, DocumentRequest, FetchError};
 
 use super::{args::FetchArgs, console::Console, error::CommandError};
 
@@ -30,7 +30,7 @@ impl Downloader {
 }
 
 impl DocumentFetcher for Downloader {
-    fn fetch(&self, _url: &str, _referrer: Option<&str>) -> Result<Vec<u8>, FetchError> {
+    fn fetch(&self, _request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError> {
         match *self {}
     }
 }

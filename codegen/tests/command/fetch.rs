@@ -105,6 +105,28 @@ fn documents_and_their_references_are_downloaded() {
     folder.run(&locked).expect_exit(0);
 }
 
+/// A query may be the signature of a URL. It is sent, and neither printed nor written.
+#[test]
+fn queries_of_inputs_are_not_written() {
+    let folder = Folder::new("fetch-query");
+    let server = DocumentServer::start();
+    server.put("/openapi.json?token=abc123", SPLIT);
+    server.put("/parts/seat.yaml", SEAT);
+    let url = server.url("/openapi.json?token=abc123");
+    let generate = ["generate", &url, "--fetch", "-o", "seat.rs", "--only", "types"];
+    let done = folder.run(&generate).expect_exit(0);
+    let locked = folder.run(&[&generate[..], &["--locked"]].concat()).expect_exit(0);
+    let absent = server.url("/absent.json?token=abc123");
+    let failed = folder.run(&["generate", &absent, "--fetch", "-o", "absent.rs"]).expect_exit(4);
+    expect_message(&failed, "/absent.json returned status 404");
+    let lock = fs::read_to_string(folder.0.join("codegen.lock")).unwrap();
+    assert!(lock.contains(&format!("\"{}\" = ", server.url("/openapi.json"))), "{lock}");
+    let code = fs::read_to_string(folder.0.join("seat.rs")).unwrap();
+    for text in [&lock, &code, &done.err, &locked.err, &failed.err] {
+        assert!(!text.contains("abc123"), "{text}");
+    }
+}
+
 #[test]
 fn init_lists_urls_and_generate_reads_them() {
     let folder = Folder::new("fetch-init");

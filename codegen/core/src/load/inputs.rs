@@ -17,12 +17,23 @@ use super::{STDIN_NAME, Sources, files, uri};
 
 /// Downloads documents for inputs and references that are URLs.
 pub trait DocumentFetcher: fmt::Debug + Send + Sync {
-    /// Returns the content of the document at a URL with the scheme `https` or `http`. `referrer` is the URL
-    /// of the downloaded document that refers to it, or `None` for an input and for references in files.
+    /// Returns the content of a document.
     ///
     /// # Errors
     /// Returns the reason why the document is not available.
-    fn fetch(&self, url: &str, referrer: Option<&str>) -> Result<Vec<u8>, FetchError>;
+    fn fetch(&self, request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError>;
+}
+
+/// A document to download.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentRequest<'a> {
+    /// The URL, with the scheme `https` or `http`.
+    pub url: &'a str,
+    /// The name of the document in messages and files. For an input, it is the URL without the query, which may be a
+    /// signature or another secret.
+    pub name: &'a str,
+    /// The URL of the downloaded document that refers to this one, or `None` for an input and for references in files.
+    pub referrer: Option<&'a str>,
 }
 
 /// The reason why a document was not downloaded.
@@ -84,6 +95,11 @@ fn is_http_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
+/// Returns a URL without its query and fragment.
+pub(super) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
 /// Returns true if a document has no file: it was read from standard input or from a URL.
 pub(super) fn is_unnamed(name: &str) -> bool {
     name == STDIN_NAME || is_http_url(name)
@@ -96,20 +112,21 @@ pub fn join_base(base: &Path, input: &Path) -> PathBuf {
 }
 
 impl Sources {
-    /// Downloads an input. Returns `None` and reports a problem if it is not available.
-    pub(super) fn fetch_input(&self, url: &str, problems: &mut Diagnostics) -> Option<Vec<u8>> {
+    /// Downloads an input, which is called `name`. Returns `None` and reports a problem if it is not available.
+    pub(super) fn fetch_input(&self, url: &str, name: &str, problems: &mut Diagnostics) -> Option<Vec<u8>> {
         let Some(fetcher) = &self.fetcher else {
-            let message = format!("`{url}` is a URL, and documents are downloaded only with `--fetch`");
+            let message = format!("`{name}` is a URL, and documents are downloaded only with `--fetch`");
             let help = "use `--fetch`, or download the document and give its path";
             problems.push(Diagnostic::error("io", message).help(help));
             return None;
         };
         if url.contains('#') {
-            let message = format!("`{url}` has a fragment, but an input is a whole document");
+            let message = format!("`{name}` has a fragment, but an input is a whole document");
             problems.push(Diagnostic::error("io", message).help("remove the part after `#`"));
             return None;
         }
-        fetcher.fetch(url, None).map_err(|error| problems.push(error.into_diagnostic())).ok()
+        let request = DocumentRequest { url, name, referrer: None };
+        fetcher.fetch(request).map_err(|error| problems.push(error.into_diagnostic())).ok()
     }
 
     /// Downloads the document of a reference if the URI is a URL and there is a fetcher. Returns false if
@@ -127,7 +144,7 @@ impl Sources {
         let retrieval = self.retrievals.get(from.0 as usize).filter(|retrieval| retrieval.path.is_none());
         let referrer = retrieval.map(|retrieval| retrieval.base_uri.as_str());
         let referrer = referrer.filter(|uri| is_http_url(uri));
-        match fetcher.fetch(uri, referrer) {
+        match fetcher.fetch(DocumentRequest { url: uri, name: uri, referrer }) {
             Ok(content) => {
                 let id = self.add_source(uri.to_owned(), None, &content, uri, false, problems);
                 self.names.insert(key, id);
