@@ -17,7 +17,7 @@ use crate::{
     config::{Config, RuntimeLocation},
     formats::FormatTypes,
     names,
-    render::{OutputFiles, PackagePart},
+    render::{OutputFiles, PackagePart, UNUSED_TYPES},
 };
 
 /// The content of a package that its manifest depends on.
@@ -28,6 +28,8 @@ pub(crate) struct PackageInput<'a> {
     pub(crate) parts: &'a BTreeSet<PackagePart>,
     /// The features of tags, with the tags.
     pub(crate) tags: &'a [(&'a str, &'a str)],
+    /// True if a feature enables the types that no operation uses.
+    pub(crate) has_unused_types: bool,
     pub(crate) uses: RuntimeUses,
     pub(crate) formats: &'a FormatTypes,
     /// True if the package is a member of the enclosing workspace.
@@ -48,7 +50,7 @@ pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFi
     let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
     let mut features = PackageFeatures::new(config, uses, parts);
-    features.add_tags(package.tags);
+    features.add_tags(package.tags, package.has_unused_types);
     let (runtime, renamed) = match &output.runtime {
         Some(RuntimeLocation::Path(path)) => (path.clone(), String::new()),
         Some(RuntimeLocation::Package { path, package }) => {
@@ -184,8 +186,8 @@ impl PackageFeatures {
         features
     }
 
-    /// Adds the features of tags, which are enabled by default.
-    fn add_tags(&mut self, tags: &[(&str, &str)]) {
+    /// Adds the features of tags and of the types that no operation uses. All of them are enabled by default.
+    fn add_tags(&mut self, tags: &[(&str, &str)], has_unused_types: bool) {
         if tags.is_empty() {
             return;
         }
@@ -193,8 +195,12 @@ impl PackageFeatures {
             let about = format!("The operations with the tag `{}`, and their types.", tag.replace('\n', " "));
             self.add(&about, feature, &[], []);
         }
-        let all: Vec<&str> = tags.iter().map(|(feature, _)| *feature).collect();
-        self.add("All tags.", "default", &all, []);
+        let mut all: Vec<&str> = tags.iter().map(|(feature, _)| *feature).collect();
+        if has_unused_types {
+            self.add("Types that no operation uses.", UNUSED_TYPES, &[], []);
+            all.push(UNUSED_TYPES);
+        }
+        self.add("All features of this list.", "default", &all, []);
     }
 
     /// Adds a feature that enables features of the package and of the runtime.
@@ -329,6 +335,7 @@ mod tests {
                 title: "Tickets",
                 parts,
                 tags: &[],
+                has_unused_types: false,
                 uses,
                 formats: &formats,
                 is_member: false,

@@ -14,7 +14,7 @@ use syn::{
     parse_quote,
 };
 
-pub(crate) use self::item_gates::gate_items;
+pub(crate) use self::item_gates::{UNUSED_TYPES, gate_items};
 
 /// The contents of the generated files, by path below the output folder. The separator in paths is `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

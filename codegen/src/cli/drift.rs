@@ -42,7 +42,7 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     let acceptance = accepted::requested_acceptance(args, today)?;
     let mut accepted_file = AcceptedFile::read(args, &new)?;
     let downloader = project::open_downloader(std::slice::from_ref(&new), args.fetch)?;
-    let fetcher = downloader.map(|downloader| downloader as Arc<dyn DocumentFetcher>);
+    let fetcher = downloader.clone().map(|downloader| downloader as Arc<dyn DocumentFetcher>);
     console.show_step("reading the versions");
     let (before, after) = thread::scope(|scope| {
         let after = scope.spawn(|| open_version(&new, fetcher.clone()));
@@ -52,6 +52,9 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     // Problems of the newer version are reported first, because that version is under development.
     let after = after?;
     let (before, old_prefix, named) = before?;
+    if let Some(downloader) = &downloader {
+        downloader.print_changes(console);
+    }
     console.show_step("comparing");
     let within_major = !args.across_majors;
     let mut drift = compare(

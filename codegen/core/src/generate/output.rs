@@ -52,9 +52,7 @@ pub(super) fn print_files(
     let groups = &calls.plan.groups;
     let features = groups.iter().filter_map(|group| Some((group.accessor.clone(), group.feature.clone()?)));
     let features: BTreeMap<String, String> = features.collect();
-    if !features.is_empty() {
-        render::gate_items(&mut modules, &features);
-    }
+    let has_unused_types = !features.is_empty() && render::gate_items(&mut modules, &features);
     let tags = groups.iter().filter_map(|group| Some((group.feature.as_deref()?, group.tag.as_str())));
     let tags: Vec<(&str, &str)> = tags.collect();
     let uses = RuntimeUses {
@@ -108,6 +106,7 @@ pub(super) fn print_files(
                 title: &contract.api.title,
                 parts: &parts,
                 tags: &tags,
+                has_unused_types,
                 uses,
                 formats: &contract.options.formats,
                 is_member: project.joins_workspace(),

@@ -1,8 +1,9 @@
 //! Restricts items to the Cargo features of the tags that use them (`[client] tag-features`).
 //!
 //! The files of a tag are behind its feature. An item of another module is restricted to the features of the tags whose
-//! files refer to it, directly or through other items. An item is always compiled if no tag or more than
-//! [`MAX_FEATURES`] tags use it. References are compared by name. The features of an item therefore always include the
+//! files refer to it, directly or through other items. An item that no code of the package uses has the feature
+//! [`UNUSED_TYPES`]. An item is always compiled if code that is always compiled or more than [`MAX_FEATURES`] features
+//! use it. References are compared by name. The features of an item therefore always include the
 //! features of the items that refer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,12 @@ use super::{GeneratedModule, PrintedItem, print_attributes};
 /// The maximum number of features of an item. An item that more tags use is always compiled.
 const MAX_FEATURES: usize = 8;
 
+/// The feature of the types that no operation uses.
+pub(crate) const UNUSED_TYPES: &str = "unused-types";
+
+/// The prefix of the modules of webhooks and callbacks, which have no features.
+const WEBHOOK_PREFIX: &str = "webhook_";
+
 /// Modules that refer to no types of the contract, although they may contain the same names.
 const UNRELATED_MODULES: &[&str] =
     &["operations", "webhooks", "schemas", "servers", "security_requirements", "cli", "types"];
@@ -27,9 +34,9 @@ const TAGGED_MODULES: &[&str] = &["calls", "client", "server"];
 /// The features of each item, by its name. Items without an entry are always compiled.
 type ItemFeatures = BTreeMap<String, BTreeSet<String>>;
 
-/// Adds `#[cfg]` to the items that only some tags use. `features` are the features of the tags, by the names of
-/// their files.
-pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<String, String>) {
+/// Adds `#[cfg]` to the items that only some tags or no operations use. `features` are the features of the tags, by the
+/// names of their files. Returns true if an item has the feature [`UNUSED_TYPES`].
+pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<String, String>) -> bool {
     let mut usage = ItemUsage::default();
     for module in modules.iter() {
         usage.add_module(module, features);
@@ -37,7 +44,8 @@ pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<St
     let gated = usage.item_features();
     for module in modules.iter_mut() {
         let is_tagged = TAGGED_MODULES.contains(&module.name.as_str());
-        let has_types = module.name == "types" || !UNRELATED_MODULES.contains(&module.name.as_str());
+        let has_types = module.name == "types"
+            || !UNRELATED_MODULES.contains(&module.name.as_str()) && !module.name.starts_with(WEBHOOK_PREFIX);
         if is_tagged || !module.is_submodule() && has_types && gate_module(module, &gated) {
             module.add_attribute(parse_quote!(
                 #![allow(
@@ -47,6 +55,7 @@ pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<St
             ));
         }
     }
+    gated.values().any(|features| features.contains(UNUSED_TYPES))
 }
 
 /// The references between items, and from the files of tags.
@@ -73,6 +82,9 @@ impl ItemUsage {
             tokens().for_each(|item| collect_names(item, names));
         } else if TAGGED_MODULES.contains(&name) {
             tokens().for_each(|item| self.add_tagged(item));
+        } else if name.starts_with(WEBHOOK_PREFIX) {
+            let names = self.roots.entry(None).or_default();
+            tokens().for_each(|item| collect_names(item, names));
         } else {
             let printed: TokenStream = module.printed.parse().unwrap_or_default();
             collect_names(printed, self.roots.entry(None).or_default());
@@ -128,10 +140,14 @@ impl ItemUsage {
                 found.entry(name.to_owned()).or_default().insert(feature.clone());
             }
         }
-        let is_unused = |name: &&String| !found.contains_key(*name) && !self.aliases.contains(*name);
-        let unused = self.references.keys().filter(is_unused);
-        let always = self.roots.get(&None).into_iter().flatten().chain(unused);
-        let always: BTreeSet<&str> = self.reachable(always);
+        let always = self.reachable(self.roots.get(&None).into_iter().flatten());
+        let is_unused = |name: &&String| {
+            !found.contains_key(*name) && !always.contains(name.as_str()) && !self.aliases.contains(*name)
+        };
+        let unused: Vec<&String> = self.references.keys().filter(is_unused).collect();
+        for name in self.reachable(unused.into_iter()) {
+            found.entry(name.to_owned()).or_default().insert(UNUSED_TYPES.to_owned());
+        }
         found.retain(|name, features| features.len() <= MAX_FEATURES && !always.contains(name.as_str()));
         // An alias that generated code does not use is compiled with its target.
         for alias in self.aliases.iter().filter(|name| !always.contains(name.as_str())) {
@@ -396,7 +412,9 @@ mod tests {
             #[cfg(any(feature = "tag-a", feature = "tag-b"))]
             pub struct Part;
             pub struct Shared;
+            #[cfg(feature = "unused-types")]
             pub struct Unused { pub also: OfUnused }
+            #[cfg(any(feature = "tag-a", feature = "unused-types"))]
             pub struct OfUnused;
             #[cfg(feature = "tag-a")]
             pub type Alias = One;
