@@ -4,7 +4,7 @@
 mod accepted;
 #[cfg_attr(
     not(feature = "serve"),
-    allow(dead_code, reason = "only `mock` and `test` use some of the arguments")
+    allow(dead_code, reason = "only `mcp`, `mock` and `test` use some of the arguments")
 )]
 mod args;
 mod completions;
@@ -19,6 +19,8 @@ mod init;
 #[cfg(feature = "serve")]
 mod live_test;
 mod lower;
+#[cfg(all(feature = "mcp", feature = "serve"))]
+mod mcp;
 #[cfg(feature = "serve")]
 mod mock;
 mod project;
@@ -79,6 +81,10 @@ fn run_command(command: &Command, console: &Console) -> u8 {
         Command::Test(args) => live_test::run_test(args, console),
         #[cfg(not(feature = "serve"))]
         Command::Mock(_) | Command::Test(_) => Err(CommandError::missing_serve_feature()),
+        #[cfg(all(feature = "mcp", feature = "serve"))]
+        Command::Mcp(args) => mcp::run_mcp(args, console),
+        #[cfg(not(all(feature = "mcp", feature = "serve")))]
+        Command::Mcp(_) => Err(CommandError::missing_mcp_feature()),
         Command::ConfigSchema => print_config_schema(),
         Command::Completions(args) => completions::run_completions(args),
         Command::Man(args) => completions::run_man(args, console),

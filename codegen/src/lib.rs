@@ -44,6 +44,7 @@
 //! | [`report`] | reports unchecked, assumed and proven constraints |
 //! | `drift` | reports breaking changes between two versions of a contract |
 //! | [`lower`] | converts a contract to OpenAPI 3.0.3 or JSON Schema draft-07 |
+//! | `mcp` | the operations of a contract as tools for AI agents |
 //! | `mock` | a mock server for any contract |
 //! | [`pattern`] | compiles ECMA-262 patterns to linear-time programs |
 //!
@@ -53,8 +54,9 @@
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
 //! | `frames` | diagnostics with framed source excerpts |
-//! | `https` | the option `--fetch`, and `mock --proxy` and `test` for services with TLS; needs a C compiler |
+//! | `https` | the option `--fetch`, and `mcp`, `mock --proxy` and `test` for services with TLS; needs a C compiler |
 //! | `live` | generated requests for tests of a live service, in the module `mock` |
+//! | `mcp` | the module `mcp` and, with `serve`, the subcommand `mcp` |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |
 //! | `serve` (default) | the subcommands `mock` and `test`, with an HTTP server and an HTTP client |
@@ -66,6 +68,8 @@ pub mod drift;
 pub mod explain;
 pub mod init;
 pub mod lower;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(feature = "mock")]
 pub mod mock;
 pub mod report;

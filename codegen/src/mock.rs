@@ -23,6 +23,8 @@ mod last_page;
 mod operation_rows;
 mod preferences;
 mod problem;
+#[cfg(any(feature = "live", feature = "mcp"))]
+mod request_encoder;
 #[cfg(feature = "live")]
 mod test_requests;
 mod validate;
@@ -52,6 +54,8 @@ use contract_runtime::{
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 
+#[cfg(any(feature = "live", feature = "mcp"))]
+pub(crate) use self::request_encoder::request_encoder;
 #[cfg(feature = "live")]
 pub use self::test_requests::{TestRequest, TestRequestGenerator, TestRequestKind};
 use self::{
@@ -67,12 +71,12 @@ use crate::init;
 pub struct MockServer {
     project: &'static Project,
     contract: &'static AnalyzedContract,
-    plan: &'static SidePlan<'static>,
-    tables: &'static TableSet<'static>,
+    pub(crate) plan: &'static SidePlan<'static>,
+    pub(crate) tables: &'static TableSet<'static>,
     operations: OperationTable,
     /// A copy of the operations without their parameters. It is used to validate the body of a request whose
     /// parameters are invalid.
-    bodies: &'static [Operation],
+    pub(crate) bodies: &'static [Operation],
     /// For each operation and each of its responses, a row whose parameters are the declared headers.
     response_headers: Vec<Vec<&'static Operation>>,
     /// The paths of the URLs in `servers`, longest first. The path of a request may start with one of them.
@@ -516,7 +520,7 @@ fn attach_verdict(
 
 /// Returns the index of the response that describes a status: the entry of the status, of its range, such as
 /// `4XX`, or `default`.
-fn find_response(responses: &[api::Response], status: u16) -> Option<usize> {
+pub(crate) fn find_response(responses: &[api::Response], status: u16) -> Option<usize> {
     let class = u8::try_from(status / 100).unwrap_or(0);
     let entries = [StatusPattern::Code(status), StatusPattern::Range(class), StatusPattern::Default];
     entries.iter().find_map(|entry| responses.iter().position(|each| each.status == *entry))
@@ -563,7 +567,7 @@ fn not_acceptable(described: &api::Response) -> ProblemResponse {
 }
 
 /// Combines byte strings and a seed into a new seed (FNV-1a).
-fn mix_seed(seed: u64, texts: &[&[u8]]) -> u64 {
+pub(crate) fn mix_seed(seed: u64, texts: &[&[u8]]) -> u64 {
     let step = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let start = seed.to_be_bytes().into_iter().fold(0xcbf2_9ce4_8422_2325, step);
     texts.iter().fold(start, |state, text| step(text.iter().copied().fold(state, step), 0xff))

@@ -72,7 +72,7 @@ const PIPELINE: &[&str] = &[
 
 /// The modules of the command's library, which are based on the pipeline. Each module uses only modules
 /// before it.
-const GENERATOR: &[&str] = &["canonical", "drift", "explain", "lower", "report", "init", "mock"];
+const GENERATOR: &[&str] = &["canonical", "drift", "explain", "lower", "report", "init", "mock", "mcp"];
 
 /// The modules of the runtime, from the lowest layer up. Each module uses only modules before it.
 const RUNTIME: &[&str] = &[

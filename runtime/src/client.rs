@@ -193,6 +193,12 @@ impl ApiClient {
         &self.base_url
     }
 
+    /// Returns the transport, which other clients can share.
+    #[must_use]
+    pub const fn transport(&self) -> &Arc<dyn Transport> {
+        &self.transport
+    }
+
     /// Starts building a request for an operation.
     pub fn request(&self, operation: &'static Operation) -> RequestBuilder {
         let server = operation.servers.first().copied().filter(|_| !self.base_url_only);

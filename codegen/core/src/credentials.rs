@@ -188,7 +188,7 @@ pub fn uses_credentials(plan: &SidePlan<'_>) -> bool {
 ///
 /// Undeclared schemes are included with the kind `MutualTls`, because their location in a request is unknown and the
 /// transport must supply their credentials. Without this, requests that require such a scheme could not be sent.
-pub(crate) fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>> {
+pub fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>> {
     let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
     let mut names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
     let declared = plan.api.security_schemes.iter();
@@ -310,7 +310,7 @@ fn scheme_row(scheme: &CredentialScheme<'_>) -> TokenStream {
 
 /// Returns the alternatives of an operation in the order in which they are tried. The transport must supply
 /// the credentials of unsupported schemes, so alternatives with such a scheme come last.
-fn ordered_alternatives<'o>(
+pub fn ordered_alternatives<'o>(
     operation: &'o Operation,
     schemes: &[CredentialScheme<'_>],
 ) -> Vec<&'o Vec<(String, Vec<String>)>> {

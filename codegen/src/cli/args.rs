@@ -27,6 +27,8 @@ Examples:
       Compare with the version on the branch main and report breaking changes.
   contract-codegen mock openapi.json
       Run a mock server on http://127.0.0.1:4010 that validates every request.
+  contract-codegen mcp openapi.json
+      Serve the operations that read data as tools for an AI agent.
 
 INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of these, or a
 codegen.toml, which adds its settings. JSON and YAML are supported. `-` reads one document from standard
@@ -78,6 +80,9 @@ pub(crate) enum Command {
     /// Test a live service with requests that are generated from the contract
     #[command(after_help = TEST_HELP)]
     Test(TestArgs),
+    /// Serve the operations of a contract as tools for AI agents (Model Context Protocol)
+    #[command(after_help = MCP_HELP)]
+    Mcp(McpArgs),
     /// Print the JSON Schema of codegen.toml, with which editors complete and check it
     #[command(after_help = CONFIG_SCHEMA_HELP)]
     ConfigSchema,
@@ -259,6 +264,38 @@ Examples:
 
 Exit codes: 0 without findings, 1 with findings, 2 if the contract has no operations to test or the URL
 is invalid, 3 if the contract is invalid, 4 if the JUnit file cannot be written.";
+
+const MCP_HELP: &str = "\
+Serves the Model Context Protocol over standard input and output; an agent starts the command. Each
+operation is a tool with the name of its generated method. Parameters are arguments with their own
+names, and the request body is the argument `body`. Arguments are validated before anything is sent.
+Requests are encoded as generated clients encode them.
+
+Without `--allow-writes`, the tools are the operations with the methods GET, HEAD, OPTIONS and QUERY,
+and those that `[operations] safe` in codegen.toml names.
+
+Credentials are environment variables, named after `securitySchemes`; `--list` prints them:
+  apiKey                        <SCHEME>_API_KEY
+  bearer, oauth2, openIdConnect <SCHEME>_TOKEN
+  oauth2 with a token URL       <SCHEME>_CLIENT_ID and <SCHEME>_CLIENT_SECRET, instead of the token
+  basic                         <SCHEME>_USERNAME and <SCHEME>_PASSWORD
+Requests are only sent over https, or to this machine. Redirects are not followed.
+
+Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
+
+Examples:
+  contract-codegen mcp openapi.json --list
+      Print the tools and the environment variables of their credentials.
+  contract-codegen mcp openapi.json --tag tickets --allow-writes
+  contract-codegen mcp openapi.json --server https://staging.example/v1
+
+In the configuration of an agent:
+  { \"mcpServers\": { \"tickets\": {
+      \"command\": \"contract-codegen\", \"args\": [\"mcp\", \"/path/to/openapi.json\"],
+      \"env\": { \"TICKETS_TOKEN\": \"…\" } } } }
+
+Exit codes: 0 at the end of the input, 2 if the contract has no operations or the URL is invalid, 3 if
+the contract is invalid, 4 if the client violates the protocol or standard output is closed.";
 
 const CONFIG_SCHEMA_HELP: &str = "\
 Editors with support for TOML schemas, such as those that use Taplo, read the schema from the first line
@@ -629,6 +666,32 @@ pub(crate) struct TestArgs {
     pub(crate) display: DisplayArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// OpenAPI documents, folders, or a codegen.toml
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Also serve operations that may change data, such as POST and DELETE
+    #[arg(long)]
+    pub(crate) allow_writes: bool,
+    /// Send all requests to this URL, to which the paths of the contract are appended. Default: the server of the
+    /// operation, or the first absolute server of the document
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Maximum size of a response in bytes; the result of a larger one is an error
+    #[arg(long, value_name = "N", default_value_t = 256 << 10)]
+    pub(crate) max_response_bytes: usize,
+    /// Print the tools and the environment variables of their credentials, without serving them
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) display: DisplayArgs,
+}
+
 /// Parses `NAME: VALUE`, such as `Authorization: $TOKEN`.
 fn parse_header(text: &str) -> Result<(String, String), String> {
     // The message must not contain the value.
@@ -672,6 +735,7 @@ impl Command {
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
             Self::Test(args) => args.display,
+            Self::Mcp(args) => args.display,
             Self::ConfigSchema | Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
         }
     }

@@ -50,6 +50,15 @@ impl CommandError {
         Self::Usage("this build has neither `mock` nor `test`: rebuild it with `--features serve`".to_owned())
     }
 
+    /// Returns the error that the command `mcp` reports if the program was built without the feature `mcp`.
+    #[cfg(not(all(feature = "mcp", feature = "serve")))]
+    pub(crate) fn missing_mcp_feature() -> Self {
+        Self::Usage(
+            "this build cannot serve the Model Context Protocol: rebuild it with `--features mcp,serve`"
+                .to_owned(),
+        )
+    }
+
     /// Prints the error and returns the exit code.
     pub(crate) fn report_to(self, console: &Console) -> u8 {
         let report_diagnostics = |diagnostics: &Diagnostics| {

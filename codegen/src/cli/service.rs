@@ -1,4 +1,4 @@
-//! The HTTP client of `mock --proxy` and `test`. It follows no redirects and changes no response.
+//! The HTTP client of `mock --proxy`, `test` and `mcp`. It follows no redirects and changes no response.
 
 use std::{error::Error, time::Duration};
 
@@ -36,10 +36,52 @@ type ServiceConnector = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "https"))]
 type ServiceConnector = HttpConnector;
 
+/// The reason why a request has no response.
+#[derive(Debug)]
+pub(crate) struct SendError {
+    pub(crate) message: String,
+    /// True if the connection failed, so that nothing was sent.
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "only `mcp` reports it"))]
+    pub(crate) is_unconnected: bool,
+}
+
+/// A client for all servers.
+#[derive(Debug)]
+pub(crate) struct HttpClient(Client<ServiceConnector, Body>);
+
+impl HttpClient {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = connect_with_tls(http)?;
+        Ok(Self(Client::builder(TokioExecutor::new()).build(connector)))
+    }
+
+    /// Sends a request to a URL, without the headers of a connection.
+    pub(crate) async fn send(&self, url: Uri, request: &Request<Bytes>) -> Result<Response, SendError> {
+        let mut forwarded = Request::new(Body::from(request.body().clone()));
+        *forwarded.method_mut() = request.method().clone();
+        *forwarded.uri_mut() = url;
+        let headers = forwarded.headers_mut();
+        *headers = end_to_end_headers(request.headers());
+        // The client sends the host of the service. The server has processed `Expect`. Compressed bodies
+        // cannot be validated.
+        for name in [header::HOST, header::EXPECT, header::ACCEPT_ENCODING] {
+            headers.remove(name);
+        }
+        let failed = |error: hyper_util::client::legacy::Error| SendError {
+            message: describe_error(&error),
+            is_unconnected: error.is_connect(),
+        };
+        Ok(self.0.request(forwarded).await.map_err(failed)?.map(Body::new))
+    }
+}
+
 /// The client of a live service.
 #[derive(Debug)]
 pub(crate) struct ServiceClient {
-    client: Client<ServiceConnector, Body>,
+    client: HttpClient,
     /// The URL of the service without a trailing slash.
     base: String,
 }
@@ -48,30 +90,8 @@ impl ServiceClient {
     /// Creates a client for a service. Unlike `--fetch`, it accepts `http` for every
     /// host.
     pub(crate) fn from_url(url: &str) -> Result<Self, CommandError> {
-        let invalid = |reason: &str| {
-            let message =
-                format!("the URL of the service {reason}, expected one such as http://localhost:8080/v1");
-            CommandError::Usage(message)
-        };
-        let parsed = url.parse::<Uri>().map_err(|_| invalid("is invalid"))?;
-        let authority = parsed.authority().ok_or_else(|| invalid("has no host"))?.as_str();
-        if !matches!(parsed.scheme_str(), Some("http" | "https")) {
-            return Err(invalid("is neither `http:` nor `https:`"));
-        }
-        if authority.contains('@') || parsed.query().is_some() {
-            // The message must not contain the URL.
-            return Err(invalid("contains credentials or a query, which requests have themselves"));
-        }
-        if parsed.scheme_str() == Some("https") && !cfg!(feature = "https") {
-            let message = "this build has no TLS: rebuild it with `--features https`";
-            return Err(CommandError::Usage(message.to_owned()));
-        }
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let connector = connect_with_tls(http)?;
-        let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { client, base: url.trim_end_matches('/').to_owned() })
+        parse_service_url(url)?;
+        Ok(Self { client: HttpClient::new()?, base: url.trim_end_matches('/').to_owned() })
     }
 
     /// Returns the URL of the service.
@@ -83,19 +103,31 @@ impl ServiceClient {
     pub(crate) async fn send(&self, request: &Request<Bytes>) -> Result<Response, String> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let uri: Uri = format!("{}{path}", self.base).parse().map_err(|_| "its URL is invalid".to_owned())?;
-        let mut forwarded = Request::new(Body::from(request.body().clone()));
-        *forwarded.method_mut() = request.method().clone();
-        *forwarded.uri_mut() = uri;
-        let headers = forwarded.headers_mut();
-        *headers = end_to_end_headers(request.headers());
-        // The client sends the host of the service. The server has processed `Expect`. Compressed bodies
-        // cannot be validated.
-        for name in [header::HOST, header::EXPECT, header::ACCEPT_ENCODING] {
-            headers.remove(name);
-        }
-        let response = self.client.request(forwarded).await.map_err(|error| describe_error(&error))?;
-        Ok(response.map(Body::new))
+        self.client.send(uri, request).await.map_err(|error| error.message)
     }
+}
+
+/// Parses the URL of a service: scheme, host and start of the path.
+pub(crate) fn parse_service_url(url: &str) -> Result<Uri, CommandError> {
+    let invalid = |reason: &str| {
+        let message =
+            format!("the URL of the service {reason}, expected one such as http://localhost:8080/v1");
+        CommandError::Usage(message)
+    };
+    let parsed = url.parse::<Uri>().map_err(|_| invalid("is invalid"))?;
+    let authority = parsed.authority().ok_or_else(|| invalid("has no host"))?.as_str();
+    if !matches!(parsed.scheme_str(), Some("http" | "https")) {
+        return Err(invalid("is neither `http:` nor `https:`"));
+    }
+    if authority.contains('@') || parsed.query().is_some() {
+        // The message must not contain the URL.
+        return Err(invalid("contains credentials or a query, which requests have themselves"));
+    }
+    if parsed.scheme_str() == Some("https") && !cfg!(feature = "https") {
+        let message = "this build has no TLS: rebuild it with `--features https`";
+        return Err(CommandError::Usage(message.to_owned()));
+    }
+    Ok(parsed)
 }
 
 /// Returns a connector that also connects with TLS, and verifies certificates with those of the system.

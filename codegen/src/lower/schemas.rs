@@ -1,4 +1,4 @@
-//! Lowers schemas to older dialects.
+//! Writes schemas in other dialects: older ones, and 2020-12 without the context of the contract.
 //!
 //! Invariant: the result accepts every valid document, and is as strict as the dialect allows.
 
@@ -24,11 +24,20 @@ pub enum TargetDialect {
     Draft7,
     /// The subset of draft-07 that OpenAPI 3.0 also supports.
     Plain,
+    /// JSON Schema 2020-12, with annotations. `$dynamicRef` is omitted, because a schema that is taken out of its
+    /// document has another dynamic scope.
+    Draft202012,
 }
 
 impl TargetDialect {
     /// Returns true if this dialect cannot express a keyword as it is used in a schema.
     fn lacks_keyword(self, keyword: Keyword, schema: &Schema) -> bool {
+        if self == Self::Draft202012 {
+            let is_dynamic =
+                schema.dynamic_reference.as_ref().is_some_and(|dynamic| dynamic.anchor.is_some());
+            // `format` is an annotation (Validation 7.2.1).
+            return keyword == Keyword::AssertedFormat || (keyword == Keyword::DynamicRef && is_dynamic);
+        }
         match keyword {
             Keyword::DynamicRef | Keyword::UnevaluatedItems => true,
             Keyword::UnevaluatedProperties => evaluates_in_place(schema),
@@ -46,6 +55,11 @@ impl TargetDialect {
             | Keyword::DependentSchemas => self != Self::Draft7,
             _ => false,
         }
+    }
+
+    /// Returns true if the dialect has only the keywords that OpenAPI 3.0 also supports.
+    fn is_restricted(self) -> bool {
+        matches!(self, Self::OpenApi30 | Self::Plain)
     }
 }
 
@@ -108,7 +122,9 @@ impl<'g> SchemaLowerer<'g> {
     pub fn write_schema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
-            (Some(value), TargetDialect::Draft7 | TargetDialect::Plain) => return Value::Bool(value),
+            (Some(value), TargetDialect::Draft7 | TargetDialect::Plain | TargetDialect::Draft202012) => {
+                return Value::Bool(value);
+            }
             (Some(true), TargetDialect::OpenApi30) => return json!({}),
             (Some(false), TargetDialect::OpenApi30) => return json!({ "not": {} }),
             (None, _) => {}
@@ -130,7 +146,9 @@ impl<'g> SchemaLowerer<'g> {
         if self.dialect == TargetDialect::OpenApi30 {
             self.write_openapi_fields(id, &mut out, context);
         }
-        if let Some(dynamic) = &schema.dynamic_reference {
+        if let Some(dynamic) = &schema.dynamic_reference
+            && !(self.dialect == TargetDialect::Draft202012 && dynamic.anchor.is_some())
+        {
             all_of.push(json!({ "$ref": (context.link)(dynamic.initial) }));
         }
         self.add_required_fields(&mut out);
@@ -154,9 +172,12 @@ impl<'g> SchemaLowerer<'g> {
     ) {
         let schema = self.graph.schema(owner);
         let is_openapi = self.dialect == TargetDialect::OpenApi30;
-        let is_restricted = self.dialect != TargetDialect::Draft7;
+        let is_restricted = self.dialect.is_restricted();
+        let is_current = self.dialect == TargetDialect::Draft202012;
         let name = keyword.name();
         let value = match (keyword, value) {
+            // In 2020-12, other keywords apply beside `$ref`.
+            (Keyword::Ref, KeywordValue::Schema(target)) if is_current => Value::from((context.link)(target)),
             (Keyword::Ref, KeywordValue::Schema(target)) => {
                 all_of.push(json!({ "$ref": (context.link)(target) }));
                 return;
@@ -207,6 +228,15 @@ impl<'g> SchemaLowerer<'g> {
             // `unevaluatedProperties` is equivalent to `additionalProperties` if no other schema applies to
             // the object.
             (Keyword::UnevaluatedProperties, _) if schema.additional_properties.is_some() => return,
+            // If a subschema is wider in the dialect, it evaluates fewer properties or items.
+            (Keyword::UnevaluatedProperties | Keyword::UnevaluatedItems, _)
+                if is_current && self.is_wider[owner] =>
+            {
+                return context.lose(owner, keyword);
+            }
+            (Keyword::UnevaluatedProperties, KeywordValue::Schema(id)) if is_current => {
+                self.write_subschema(id, context)
+            }
             (Keyword::UnevaluatedProperties, _) if !is_restricted || schema.pattern_properties.is_empty() => {
                 return self.write_keyword(
                     (owner, Keyword::AdditionalProperties),
@@ -245,12 +275,12 @@ impl<'g> SchemaLowerer<'g> {
             (Keyword::Items, _) if is_restricted && !schema.prefix_items.is_empty() => {
                 return context.lose(owner, keyword);
             }
-            (Keyword::Items, KeywordValue::Schema(id)) if !schema.prefix_items.is_empty() => {
+            (Keyword::Items, KeywordValue::Schema(id)) if !is_current && !schema.prefix_items.is_empty() => {
                 let value = self.write_subschema(id, context);
                 out.insert("additionalItems".to_owned(), value);
                 return;
             }
-            (Keyword::PrefixItems, KeywordValue::List(ids)) => {
+            (Keyword::PrefixItems, KeywordValue::List(ids)) if !is_current => {
                 let items = ids.iter().map(|id| self.write_subschema(*id, context)).collect();
                 out.insert("items".to_owned(), Value::Array(items));
                 return;
@@ -265,9 +295,10 @@ impl<'g> SchemaLowerer<'g> {
             }
             (Keyword::DependentRequired, KeywordValue::Needs(needs)) => {
                 let needs = needs.iter().map(|(name, required)| (name.clone(), json!(required)));
-                return extend_object(out, "dependencies", needs.collect());
+                let name = if is_current { name } else { "dependencies" };
+                return extend_object(out, name, needs.collect());
             }
-            (Keyword::DependentSchemas, KeywordValue::Map(named)) => {
+            (Keyword::DependentSchemas, KeywordValue::Map(named)) if !is_current => {
                 let named = named.iter().map(|(name, id)| (name.clone(), self.write_subschema(*id, context)));
                 let named = named.collect();
                 return extend_object(out, "dependencies", named);
@@ -289,8 +320,19 @@ impl<'g> SchemaLowerer<'g> {
                 | Keyword::ReadOnly
                 | Keyword::WriteOnly,
                 _,
-            ) if !is_openapi => return,
+            ) if !is_openapi && !is_current => return,
+            (Keyword::Title, _) if is_current && schema.description.is_some() => return,
             (Keyword::Defs, _) => return,
+            (Keyword::Contains, KeywordValue::Contains(contains)) if is_current => {
+                out.extend(contains.min.map(|min| ("minContains".to_owned(), json!(min))));
+                // A wider schema accepts more items, so their number could exceed the maximum.
+                match contains.max.filter(|_| !self.is_wider[contains.schema]) {
+                    Some(max) => drop(out.insert("maxContains".to_owned(), json!(max))),
+                    None if contains.max.is_some() => context.lose(owner, keyword),
+                    None => {}
+                }
+                self.write_subschema(contains.schema, context)
+            }
             // OpenAPI 3.0 expresses binary content as a `format` (OpenAPI 3.0.3, 4.4).
             (Keyword::ContentEncoding | Keyword::ContentMediaType, KeywordValue::Text(text))
                 if is_openapi =>
@@ -310,7 +352,11 @@ impl<'g> SchemaLowerer<'g> {
                 return;
             }
             (Keyword::ContentSchema, _) if is_openapi => return context.lose(owner, keyword),
-            (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _) => return,
+            (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _)
+                if !is_current =>
+            {
+                return;
+            }
             (_, KeywordValue::Contains(contains)) => self.write_subschema(contains.schema, context),
             (_, KeywordValue::Schema(id)) => self.write_subschema(id, context),
             (_, KeywordValue::List(ids)) => ids.iter().map(|id| self.write_subschema(*id, context)).collect(),

@@ -195,7 +195,7 @@ impl MockServer {
     }
 
     /// Returns the item type of a stream media type; `None` for a single document.
-    pub(super) fn item_type(&self, media: &api::MediaType) -> Option<StreamItem> {
+    pub(crate) fn item_type(&self, media: &api::MediaType) -> Option<StreamItem> {
         self.project.plan_input(self.contract).stream_item(media)
     }
 
@@ -286,7 +286,7 @@ impl MockServer {
     }
 
     /// Encodes items with their framing and appends the end marker of the stream.
-    fn frame_items(&self, item: &StreamItem, items: &[Json]) -> Bytes {
+    pub(crate) fn frame_items(&self, item: &StreamItem, items: &[Json]) -> Bytes {
         let mut out = Vec::new();
         for value in items {
             // Values that cannot be expressed as an event are skipped.

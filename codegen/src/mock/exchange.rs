@@ -9,7 +9,7 @@ use contract_runtime::{
     server::{self, Bytes, Rejection, RequestContext},
     violation::violation_message,
 };
-use http::{HeaderMap, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 
 use super::{
     MockServer, RouteResult, find_response, problem::MessageViolation, validate::CONTENT_TYPE_POINTER,
@@ -42,6 +42,21 @@ impl MockServer {
         run_on_deep_stack(|| self.exchange_verdict(request, response))
     }
 
+    /// Validates a response of the operation with the index `at`, like [`MockServer::validate_exchange`].
+    #[cfg(feature = "mcp")]
+    pub(crate) fn response_verdict(
+        &self,
+        at: usize,
+        method: &Method,
+        response: &Response<Result<Bytes, String>>,
+    ) -> ExchangeVerdict {
+        run_on_deep_stack(|| {
+            let mut verdict = ExchangeVerdict::default();
+            self.validate_response(at, method, response, &mut verdict);
+            verdict
+        })
+    }
+
     fn exchange_verdict(
         &self,
         request: &Request<Bytes>,
@@ -68,7 +83,7 @@ impl MockServer {
             ..ExchangeVerdict::default()
         };
         if let Some(response) = response {
-            self.validate_response(at, &parts, response, &mut verdict);
+            self.validate_response(at, &parts.method, response, &mut verdict);
         }
         verdict
     }
@@ -77,7 +92,7 @@ impl MockServer {
     fn validate_response(
         &self,
         at: usize,
-        request: &Arc<Parts>,
+        method: &Method,
         response: &Response<Result<Bytes, String>>,
         verdict: &mut ExchangeVerdict,
     ) {
@@ -100,7 +115,7 @@ impl MockServer {
         if let Some(row) = self.response_headers.get(at).and_then(|rows| rows.get(index)) {
             verdict.response.extend(self.header_value_violations(described, row, response.headers()));
         }
-        let bodiless = request.method == Method::HEAD
+        let bodiless = *method == Method::HEAD
             || matches!(
                 status,
                 StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED

@@ -5,17 +5,20 @@
 
 use contract_codegen_core::{
     api::{self, ResponseHeader},
-    plan::{self, ParameterRow, PartArity, PlannedCall, PlannedHeader, SidePlan},
+    plan::{self, ParameterRow, PartArity, PlannedCall, PlannedHeader, RetrySafety, SidePlan},
     schema::SchemaId,
     tables::{TableSet, row_types},
 };
 use contract_runtime::{
     operation::{
         BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, PartCount, PartEncoding, PartSpec,
+        RepeatSafety,
     },
     parameters::{Parameter, ParameterStyle, RouteMatch, ScalarType, ValueShape},
     schema::Validator,
 };
+
+use super::leak_strings;
 
 /// Returns the rows of all operations in `paths`.
 pub(super) fn operation_rows(plan: &SidePlan<'static>, tables: &'static TableSet<'static>) -> OperationTable {
@@ -66,12 +69,21 @@ impl RowBuilder {
     fn build_operation(&self, call: &PlannedCall<'static>) -> Operation {
         let parameters: Vec<Parameter> =
             call.parameters.iter().map(|parameter| self.build_parameter(&parameter.row)).collect();
+        let declared: &'static api::Operation = call.operation;
+        let servers: Vec<&'static str> = declared.servers.iter().map(|server| server.url.as_str()).collect();
         Operation {
-            id: &call.operation.id,
-            method: &call.operation.method,
-            path: &call.operation.route,
+            id: &declared.id,
+            method: &declared.method,
+            path: &declared.route,
+            tags: leak_strings(&declared.tags),
+            summary: declared.summary.as_deref().unwrap_or_default(),
+            anonymous: call.anonymous,
+            idempotent: call.requires_key,
+            repeat: repeat_safety(call),
+            deprecated: declared.deprecated,
             parameters: parameters.leak(),
             body: call.body.as_ref().map(|body| self.build_body(body)),
+            servers: servers.leak(),
             ..Operation::EMPTY
         }
     }
@@ -165,6 +177,17 @@ impl RowBuilder {
 
     fn build_validator(&self, schema: Option<SchemaId>) -> Option<Validator<'static>> {
         self.tables.validator_for(schema?)
+    }
+}
+
+fn repeat_safety(call: &PlannedCall<'_>) -> RepeatSafety {
+    match call.retry {
+        RetrySafety::Safe => RepeatSafety::Safe,
+        RetrySafety::Idempotent => RepeatSafety::Idempotent,
+        RetrySafety::Keyed => RepeatSafety::Keyed,
+        RetrySafety::ByMethod if call.operation.has_safe_method() => RepeatSafety::Safe,
+        RetrySafety::ByMethod if call.operation.has_idempotent_method() => RepeatSafety::Idempotent,
+        RetrySafety::ByMethod => RepeatSafety::NonIdempotent,
     }
 }
 

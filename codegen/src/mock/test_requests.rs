@@ -22,7 +22,6 @@ use contract_runtime::{
     parameters::Parameter,
     server::Bytes,
     strategies::nearly_valid_documents,
-    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault},
 };
 use http::Request;
 use proptest::{
@@ -30,7 +29,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
-use super::{MockServer, mix_seed, problem::MessageViolation};
+use super::{MockServer, mix_seed, problem::MessageViolation, request_encoder};
 
 /// The number of attempts to generate one request, because some values cannot be encoded.
 const ATTEMPTS_PER_REQUEST: u64 = 8;
@@ -82,8 +81,7 @@ impl<'m> TestRequestGenerator<'m> {
     #[must_use]
     pub fn new(mock: &'m MockServer, seed: u64, count: usize) -> Self {
         let operations: Vec<Operation> = mock.operations.all().iter().map(without_validators).collect();
-        let client = ApiClient::new("https://a.example", UnusedTransport);
-        Self { mock, client, operations: operations.leak(), seed, count }
+        Self { mock, client: request_encoder(), operations: operations.leak(), seed, count }
     }
 
     /// Returns the requests of the operation with the index `at`. `path_values` contains the values of path
@@ -281,17 +279,6 @@ impl<'m> TestRequestGenerator<'m> {
         let strategy = nearly_valid_documents(validator);
         let values = (0..self.count).map_while(|_| strategy.new_tree(&mut runner).ok());
         values.map(|tree| tree.current().0).collect()
-    }
-}
-
-/// The transport of the client that encodes the requests. It is never used.
-#[derive(Debug)]
-struct UnusedTransport;
-
-impl Transport for UnusedTransport {
-    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
-        let error = TransportError::new(TransportFault::Request, Delivery::NotSent);
-        Box::pin(std::future::ready(Err(error)))
     }
 }
 

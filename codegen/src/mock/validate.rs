@@ -328,7 +328,7 @@ impl MockServer {
         found.collect()
     }
 
-    pub(super) fn schema_facts(&self, schema: SchemaId) -> SchemaFacts {
+    pub(crate) fn schema_facts(&self, schema: SchemaId) -> SchemaFacts {
         SchemaFacts::from_conjunction(
             &self.contract.graph,
             &SchemaConjunction::from_schema(schema),
@@ -337,7 +337,7 @@ impl MockServer {
     }
 
     /// Returns true if a schema may accept strings.
-    pub(super) fn allows_string(&self, schema: SchemaId) -> bool {
+    pub(crate) fn allows_string(&self, schema: SchemaId) -> bool {
         self.schema_facts(schema).types.contains(TypeSet::STRING)
     }
 }

@@ -47,14 +47,38 @@ enum MissingReason {
 #[derive(Clone)]
 pub struct Keyring {
     security: SecurityTable,
+    /// Replaces the requirements of the table.
+    requirements: Option<RequirementLookup>,
     credentials: Vec<Result<SchemeCredential, MissingReason>>,
 }
+
+/// A function that returns the alternative requirements of an operation.
+type RequirementLookup = Arc<dyn Fn(&Operation) -> &'static [SecurityRequirement] + Send + Sync>;
 
 impl Keyring {
     /// Creates a keyring without credentials.
     #[must_use]
     pub fn new(security: SecurityTable) -> Self {
-        Self { security, credentials: vec![Err(MissingReason::NotSet); security.schemes.len()] }
+        let credentials = vec![Err(MissingReason::NotSet); security.schemes.len()];
+        Self { security, requirements: None, credentials }
+    }
+
+    /// Replaces the function of the table that returns the alternative requirements of an operation, for tables
+    /// that are built at run time.
+    #[must_use]
+    pub fn with_requirements(
+        mut self,
+        requirements: impl Fn(&Operation) -> &'static [SecurityRequirement] + Send + Sync + 'static,
+    ) -> Self {
+        self.requirements = Some(Arc::new(requirements));
+        self
+    }
+
+    fn requirements_of(&self, operation: &Operation) -> &'static [SecurityRequirement] {
+        match &self.requirements {
+            Some(lookup) => lookup(operation),
+            None => (self.security.requirements)(operation),
+        }
     }
 
     /// Sets an API key or a token.
@@ -121,7 +145,7 @@ impl Keyring {
     /// `security` that is used with these credentials.
     #[must_use]
     pub fn scopes(&self, operation: &Operation, scheme: usize) -> &'static [&'static str] {
-        let shown = self.first_available((self.security.requirements)(operation));
+        let shown = self.first_available(self.requirements_of(operation));
         let mut rows = (self.security.scopes)(operation).iter();
         let row = rows.find(|row| Some(row.alternative) == shown && row.scheme == scheme);
         row.map(|row| row.names).unwrap_or_default()
@@ -139,7 +163,7 @@ impl Keyring {
     /// Returns the first alternative for which all credentials are available. Alternatives that require
     /// credentials take precedence over one that requires none.
     fn choose_requirement(&self, operation: &Operation) -> Result<SecurityRequirement, MissingCredentials> {
-        let alternatives = (self.security.requirements)(operation);
+        let alternatives = self.requirements_of(operation);
         match self.first_available(alternatives).and_then(|at| alternatives.get(at)) {
             Some(requirement) => Ok(requirement),
             None if alternatives.is_empty() || alternatives.iter().any(|all| all.is_empty()) => Ok(&[]),

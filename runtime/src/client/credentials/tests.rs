@@ -457,6 +457,17 @@ async fn dropped_fetch_lets_the_next_call_fetch() {
     assert_eq!(transport.send(&OAUTH, request("http://a/")).await.unwrap().status().as_u16() / 100, 2);
 }
 
+/// A table that is built at run time has a function with captured state.
+#[tokio::test]
+async fn requirements_of_a_keyring_replace_those_of_the_table() {
+    let alternatives: &'static [SecurityRequirement] = &[&[3], &[0]];
+    let keyring = Keyring::new(SECURITY).secret(0, "k").secret(5, "t");
+    let fake = Fake::new(ok);
+    let transport = keyring.with_requirements(move |_| alternatives).wrap(fake.clone());
+    transport.send(&BOTH, request("http://a/")).await.unwrap();
+    assert_eq!(fake.sent(), ["GET http://a/ x-key=k"]);
+}
+
 #[tokio::test]
 async fn nothing_is_sent_without_a_token() {
     let error_text = async |client: ClientCredentials, response: fn(&Request<Bytes>) -> (u16, String)| {

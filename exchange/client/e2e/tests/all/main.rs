@@ -6,6 +6,7 @@ mod examples;
 mod feeds;
 mod files;
 mod killed;
+mod mcp;
 mod schedules;
 mod session;
 mod transport;
