@@ -83,3 +83,40 @@ impl ProblemResponse {
         response
     }
 }
+
+/// The maximum number of violations in the description of an error.
+const MAX_DESCRIBED: usize = 3;
+
+/// Describes the violations of a request in one line: `query /limit must be at most 50; body /seat is required`.
+pub(super) fn describe_violations(violations: &[MessageViolation]) -> String {
+    let described = violations.iter().take(MAX_DESCRIBED).map(|each| {
+        let pointer = if each.pointer.is_empty() { String::new() } else { format!("{} ", each.pointer) };
+        format!("{} {pointer}{}", each.place, each.message)
+    });
+    let mut text = described.collect::<Vec<_>>().join("; ");
+    if let Some(others) = violations.len().checked_sub(MAX_DESCRIBED).filter(|others| *others > 0) {
+        text.push_str(&format!("; and {others} more"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violations_are_described_in_one_line() {
+        let violation = |place, pointer: &str, message: &str| MessageViolation {
+            place,
+            pointer: pointer.to_owned(),
+            keyword: String::new(),
+            message: message.to_owned(),
+            origin: String::new(),
+        };
+        let mut found =
+            vec![violation("query", "/limit", "must be at most 50"), violation("body", "", "is required")];
+        assert_eq!(describe_violations(&found), "query /limit must be at most 50; body is required");
+        found.extend([violation("body", "/a", "x"), violation("body", "/b", "y")]);
+        assert!(describe_violations(&found).ends_with("; body /a x; and 1 more"));
+    }
+}

@@ -24,7 +24,7 @@ use http::{StatusCode, header, request::Parts};
 
 use super::{
     MockServer,
-    problem::{MessageViolation, ProblemResponse},
+    problem::{MessageViolation, ProblemResponse, describe_violations},
 };
 
 /// The pointer of violations by the header `Content-Type`.
@@ -56,10 +56,7 @@ impl MockServer {
         if found.is_empty() {
             return Ok(());
         }
-        let detail = match found.len() {
-            1 => "the request violates a rule of the contract".to_owned(),
-            count => format!("the request violates {count} rules of the contract"),
-        };
+        let detail = describe_violations(&found);
         Err(ProblemResponse { violations: found, ..ProblemResponse::new(StatusCode::BAD_REQUEST, detail) })
     }
 
