@@ -285,13 +285,20 @@ pub(crate) fn is_version(text: &str) -> bool {
     numbers.len() == 3 && numbers.iter().all(is_number) && suffix.len() != 1 && suffix.chars().all(is_suffix)
 }
 
-/// Derives a package name from the title: `Train Travel API` → `train-travel-api`.
+/// The library names that a package cannot have, because the compiler reserves them or code refers to them.
+const RESERVED_PACKAGES: &[&str] = &["alloc", "core", "proc-macro", "self", "serde", "std", "test"];
+
+/// Derives a package name from the title: `Train Travel API` → `train-travel-api`. A name that no library can have gets
+/// the suffix `-api`.
 pub fn package_name(title: &str) -> String {
     let words = title.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
     let name = words.join("-");
     match name.chars().next() {
-        Some(first) if first.is_ascii_alphabetic() => name,
+        Some(first) if first.is_ascii_alphabetic() => {
+            let is_usable = is_name(&name) && !RESERVED_PACKAGES.contains(&name.as_str());
+            if is_usable { name } else { name + "-api" }
+        }
         _ => "contract".to_owned(),
     }
 }
@@ -312,6 +319,23 @@ mod tests {
             ("1.0.0 ", false),
         ] {
             assert_eq!(is_version(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn package_names_are_names_of_libraries() {
+        for (title, expected) in [
+            ("Train Travel API", "train-travel-api"),
+            ("Std", "std-api"),
+            ("Core", "core-api"),
+            ("Async", "async-api"),
+            ("Type", "type-api"),
+            ("Serde", "serde-api"),
+            ("365 Days", "contract"),
+            ("", "contract"),
+        ] {
+            assert_eq!(package_name(title), expected, "{title}");
+            assert!(is_name(expected));
         }
     }
 
