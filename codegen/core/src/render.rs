@@ -166,34 +166,50 @@ impl GeneratedModule {
 }
 
 /// Prints modules in parallel, with one thread for each processor, because printing takes most of the run
-/// time. The results are in the order of the modules. Each is the source code, or an error message if the
-/// generated code is not valid Rust.
+/// time. If no thread can be started, as in WebAssembly, the calling thread prints them. The results are in
+/// the order of the modules. Each is the source code, or an error message if the generated code is not valid
+/// Rust.
 #[must_use]
 pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len().max(1));
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<String, String>)>> = Mutex::default();
+    let queue = PrintQueue { modules, next: AtomicUsize::new(0), done: Mutex::default() };
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        let start_thread = || {
             // The parser and the printer are recursive and need a large stack.
             let worker = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let spawned = worker.spawn_scoped(scope, || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(module) = modules.get(index) else { break };
-                    let printed = print_module(module);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, printed));
-                }
-            });
-            if let Err(error) = spawned {
-                let message = format!("cannot start a printing thread: {error}");
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((0, Err(message)));
-            }
+            worker.spawn_scoped(scope, || queue.print_remaining()).is_ok()
+        };
+        let started = (0..threads).filter(|_| start_thread()).count();
+        if started == 0 {
+            queue.print_remaining();
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = queue.done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, printed)| printed).collect()
+}
+
+/// The modules that several threads print.
+struct PrintQueue<'a> {
+    modules: &'a [GeneratedModule],
+    /// The index of the next module.
+    next: AtomicUsize,
+    /// The printed modules with their indices.
+    done: Mutex<Vec<(usize, Result<String, String>)>>,
+}
+
+impl PrintQueue<'_> {
+    fn print_remaining(&self) {
+        while let Some((index, module)) = self.take_next() {
+            let printed = print_module(module);
+            self.done.lock().unwrap_or_else(PoisonError::into_inner).push((index, printed));
+        }
+    }
+
+    fn take_next(&self) -> Option<(usize, &GeneratedModule)> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        Some((index, self.modules.get(index)?))
+    }
 }
 
 /// Prints one module. Returns an error message if its source is not valid Rust.
@@ -308,6 +324,28 @@ mod tests {
         );
         let text = print_module(&GeneratedModule::new("m", Vec::new(), &tokens)).unwrap();
         assert!(text.contains("#[cfg(feature = \"a\")]\nobject! {"), "{text}");
+    }
+
+    /// Without threads, the calling thread prints all modules. The result does not depend on the threads.
+    #[test]
+    fn calling_thread_can_print_all_modules() {
+        let modules: Vec<GeneratedModule> = (0..9)
+            .map(|index| {
+                GeneratedModule::new(
+                    format!("m{index}"),
+                    vec![format!("{index}.")],
+                    &quote!(
+                        struct S;
+                    ),
+                )
+            })
+            .collect();
+        let queue = PrintQueue { modules: &modules, next: AtomicUsize::new(0), done: Mutex::default() };
+        queue.print_remaining();
+        let printed: Vec<_> =
+            queue.done.into_inner().unwrap().into_iter().map(|(_, printed)| printed).collect();
+        assert_eq!(printed, print_modules(&modules));
+        assert!(printed[8].as_ref().unwrap().contains("//! 8."));
     }
 
     #[test]
