@@ -238,6 +238,22 @@ Examples:
 Examples:
   cargo xtask site")]
     Site,
+    /// Build the playground for the browser in target/playground, and test it.
+    ///
+    /// Compiles the generator to WebAssembly, and bundles the page in codegen/playground/web with npm. The
+    /// result is a static folder for any web server; `site` copies it. With --test, runs the tests of the page
+    /// in headless Chromium. For a toolchain without the target, PLAYGROUND_CARGO_ARGS contains arguments for
+    /// cargo, such as `-Zbuild-std=std,panic_abort`. CHROMIUM is the path of the browser if it is not on PATH.
+    #[command(after_help = "Exit codes:
+  0  the playground was built, and its tests passed
+  1  the build or a test failed
+  2  Node.js, wasm-bindgen, the target wasm32-unknown-unknown, Chromium or the network is missing; the output names it
+
+Examples:
+  cargo xtask playground
+  cargo xtask playground --test
+  python3 -m http.server --directory target/playground       then open http://localhost:8000")]
+    Playground(PlaygroundArgs),
     /// Compile the workspace with the oldest supported compiler.
     ///
     /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if necessary. The build
@@ -415,6 +431,14 @@ pub(crate) struct PeersArgs {
     /// Print JSON, one object per peer, with its steps and the errors of failed steps
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `playground`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct PlaygroundArgs {
+    /// Also check the types of the scripts, and run the tests in Chromium
+    #[arg(long)]
+    pub(crate) test: bool,
 }
 
 /// Options of `sandbox`.

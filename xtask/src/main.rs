@@ -25,6 +25,7 @@ mod oracles;
 mod packages;
 mod packaging;
 mod peers;
+mod playground;
 mod program;
 mod regen;
 mod release;
@@ -93,6 +94,7 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
         XtaskCommand::Package => packaging::run(root).into(),
         XtaskCommand::ReleaseCheck(args) => release::run_check(args, root).into(),
         XtaskCommand::ReleaseFiles(args) => release::run_files(args, root).into(),
+        XtaskCommand::Playground(args) => playground::run(args, root).into(),
         XtaskCommand::Site => site::run(root).into(),
         XtaskCommand::Msrv => msrv::run(root).into(),
         XtaskCommand::Deny => deny::run(root).into(),

@@ -160,7 +160,7 @@ impl PackageRegistry {
 }
 
 /// Checks that Node.js is installed and recent enough.
-fn check_node() -> Result<(), String> {
+pub(crate) fn check_node() -> Result<(), String> {
     let help = format!("Install Node.js {MIN_NODE_VERSION} or newer, which includes npm.");
     let output =
         run_program(Command::new("node").arg("--version")).map_err(|error| format!("{error}\n{help}"))?;

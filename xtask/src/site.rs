@@ -1,6 +1,7 @@
 //! `site`: builds the book with mdBook, adds the documentation of the public crates, and checks every link.
 //!
-//! Entry point: [`run`]. The result is in `target/site`. This module publishes nothing. Three modules work on
+//! Entry point: [`run`]. The result is in `target/site`. It contains the playground if `playground` has built
+//! it. This module publishes nothing. Three modules work on
 //! HTML: `attributes` reads the attributes of tags, `rewrite` changes links to files of the repository, and
 //! `link_check` finds broken links.
 
@@ -34,6 +35,16 @@ const API_FOLDER: &str = "api";
 const API_INDEX: &str = "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>Crates</title>\n\
                          <meta http-equiv=\"refresh\" content=\"0; url=../crates.html\">\n\
                          <a href=\"../crates.html\">Crates</a>\n";
+/// The folder that `playground` builds.
+pub(crate) const PLAYGROUND_FOLDER: &str = "target/playground";
+/// The page of the playground in the repository, to which the book links.
+pub(crate) const PLAYGROUND_SOURCE: &str = "codegen/playground/web/index.html";
+/// The folder of the playground in the site.
+const PLAYGROUND_PAGES: &str = "playground";
+/// The page of the playground if it was not built, so that no link is broken.
+const MISSING_PLAYGROUND: &str = "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>Playground</title>\n\
+                                  <p>This copy of the site has no playground. \
+                                  Run <code>cargo xtask playground</code>, then <code>cargo xtask site</code>.</p>\n";
 /// The output of `cargo doc`. It is separate from `target/doc`, which also contains other crates.
 const API_TARGET_FOLDER: &str = "target/site-api";
 
@@ -97,6 +108,7 @@ fn build_site(root: &Path) -> Result<Vec<RuleViolation>, SiteError> {
     rewrite_links(root, &site, &config).map_err(|error| format!("{SITE_FOLDER}: {error}"))?;
     report_progress("crates", "cargo doc");
     build_api(root, &site, &config)?;
+    add_playground(root, &site).map_err(|error| format!("{PLAYGROUND_FOLDER}: {error}"))?;
     report_progress("check", "every link of the site");
     let problems = link_check::find_broken_links(&site).map_err(|error| format!("{SITE_FOLDER}: {error}"))?;
     Ok(problems)
@@ -172,6 +184,28 @@ fn build_api(root: &Path, site: &Path, config: &SiteConfig) -> Result<(), SiteEr
         .and_then(|()| fs::write(target.join("index.html"), API_INDEX))
         .map_err(|error| format!("{API_TARGET_FOLDER}: {error}"))?;
     Ok(())
+}
+
+/// Copies the playground, or adds a page with the command that builds it.
+fn add_playground(root: &Path, site: &Path) -> io::Result<()> {
+    let (built, target) = (root.join(PLAYGROUND_FOLDER), site.join(PLAYGROUND_PAGES));
+    if built.join("index.html").is_file() {
+        return copy_files(&built, &target);
+    }
+    report_progress(
+        "note",
+        "target/playground does not exist: `cargo xtask playground` builds the playground",
+    );
+    fs::create_dir_all(&target)?;
+    fs::write(target.join("index.html"), MISSING_PLAYGROUND)
+}
+
+/// Returns the public address of the repository, or `None` before the first release.
+///
+/// # Errors
+/// Returns an error if the manifest of the workspace cannot be read.
+pub(crate) fn repository_address(root: &Path) -> Result<Option<String>, String> {
+    Ok(SiteConfig::read_from(root, |name| env::var(name).ok())?.repository)
 }
 
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {

@@ -217,6 +217,12 @@ impl Diagnostics {
         self.texts.extend(holder.source_texts());
     }
 
+    /// Returns the name and the content of a source to which a diagnostic refers.
+    #[must_use]
+    pub fn source_text(&self, source: SourceId) -> Option<&SourceText> {
+        self.texts.get(&source)
+    }
+
     /// Adds a prefix to the names of all source files.
     pub fn prefix_file_names(mut self, prefix: &str) -> Self {
         self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    API_FOLDER,
+    API_FOLDER, PLAYGROUND_PAGES, PLAYGROUND_SOURCE,
     attributes::read_attributes,
     link_check::{is_relative, split_fragment},
 };
@@ -20,8 +20,9 @@ pub(super) struct LinkRewriter<'a> {
     files: &'a RepositoryFiles,
     /// The address of the repository's root folder, without `/` at the end.
     address: String,
-    /// The page of each documented crate by the path of its `lib.rs`.
-    crate_pages: BTreeMap<String, String>,
+    /// The pages of the site by the file of the repository: each documented crate by the path of its `lib.rs`,
+    /// and the playground.
+    built_pages: BTreeMap<String, String>,
 }
 
 impl<'a> LinkRewriter<'a> {
@@ -35,7 +36,8 @@ impl<'a> LinkRewriter<'a> {
             let library = name.replace('-', "_");
             (format!("{folder}/src/lib.rs"), format!("{API_FOLDER}/{library}/index.html"))
         };
-        Self { files, address, crate_pages: crates.iter().map(page).collect() }
+        let playground = (PLAYGROUND_SOURCE.to_owned(), format!("{PLAYGROUND_PAGES}/index.html"));
+        Self { files, address, built_pages: crates.iter().map(page).chain([playground]).collect() }
     }
 
     /// Returns the page with changed links. The path of the page is relative to the site.
@@ -69,8 +71,8 @@ impl<'a> LinkRewriter<'a> {
         let fragment = if fragment.is_empty() { String::new() } else { format!("#{fragment}") };
         // The way from the page to the root folder of the site.
         let root = "../".repeat(page.matches('/').count());
-        if let Some(crate_page) = self.crate_pages.get(&source) {
-            return Some(format!("{root}{crate_page}{fragment}"));
+        if let Some(built_page) = self.built_pages.get(&source) {
+            return Some(format!("{root}{built_page}{fragment}"));
         }
         match source.strip_prefix(BOOK_FOLDER) {
             Some("README.md") => Some(format!("{root}index.html{fragment}")),
@@ -101,6 +103,7 @@ mod tests {
             ("docs/book/images/x.svg", ""),
             ("docs/releasing.md", ""),
             ("lib/src/lib.rs", ""),
+            (PLAYGROUND_SOURCE, ""),
         ]);
         let crates = BTreeMap::from([("my-lib".to_owned(), "lib".to_owned())]);
         LinkRewriter::new(&files, "https://host/x".to_owned(), &crates).rewrite_page(page, html)
@@ -113,6 +116,7 @@ mod tests {
             ("../releasing.html", "https://host/x/docs/releasing.md"),
             ("../../lib", "https://host/x/lib"),
             ("../../lib/src/lib.rs", "api/my_lib/index.html"),
+            ("../../codegen/playground/web/index.html", "playground/index.html"),
             ("README.html", "index.html"),
         ] {
             let page = |link: &str| format!("<p><a href=\"{link}\">é</a></p>");

@@ -100,3 +100,18 @@ fn workflow_publishes_the_site() {
     let condition = "    if: github.event_name != 'pull_request' && github.ref == 'refs/heads/main'\n";
     assert!(publish.contains(condition));
 }
+
+/// Without a playground, the site has a page with the command that builds it, so that no link is broken.
+#[test]
+fn playground_is_copied_if_it_was_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, site) = (folder.path(), folder.path().join("site"));
+    let page = || fs::read_to_string(site.join("playground/index.html")).unwrap();
+    add_playground(root, &site).unwrap();
+    assert!(page().contains("cargo xtask playground"));
+    let built = root.join(PLAYGROUND_FOLDER);
+    fs::create_dir_all(&built).unwrap();
+    fs::write(built.join("index.html"), "built").unwrap();
+    add_playground(root, &site).unwrap();
+    assert_eq!(page(), "built");
+}
