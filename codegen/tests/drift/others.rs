@@ -60,8 +60,8 @@ fn documents_without_id_may_move() {
         ContractVersion::from_strings(&texts).unwrap()
     };
     for (old, new) in [
-        ("https://contracts.example/v1/", "file:///work/"),
-        ("file:///work/", "https://contracts.example/v1/"),
+        ("https://contracts.example/v1/", "file:///contracts/"),
+        ("file:///contracts/", "https://contracts.example/v1/"),
         ("https://contracts.example/v1/", "https://contracts.example/v2/"),
     ] {
         let found = compare(&version(old), &version(new), &CompareOptions::default()).changes;
