@@ -99,6 +99,8 @@ pub struct ApiClient {
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
     base_url_only: bool,
+    /// True if the base URL is not a server of the contract.
+    is_other_server: bool,
     shown_fields: ShownFields,
     user_agent: Option<UserAgent>,
     random: RandomSource,
@@ -121,6 +123,7 @@ impl ApiClient {
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,
+            is_other_server: false,
             shown_fields: ShownFields::default(),
             user_agent: None,
             random: RandomSource::default(),
@@ -140,7 +143,7 @@ impl ApiClient {
     }
 
     /// Returns the client with a list of fields of error bodies, such as `code` or an id, which the `Display`
-    /// output of errors shows. Only string fields are shown. By default no field is shown, because an error
+    /// output of errors shows. Only strings and numbers are shown. By default no field is shown, because an error
     /// body may contain secrets.
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
@@ -187,6 +190,17 @@ impl ApiClient {
         self
     }
 
+    /// Returns the client with the servers of the contract, including those of single operations. In their URLs, `{name}`
+    /// stands for a variable.
+    ///
+    /// If the base URL is none of them, such as that of a mock server, every request is sent to it: an operation that
+    /// declares a server on another host is not sent there.
+    #[must_use]
+    pub fn with_contract_servers(mut self, servers: &[&str]) -> Self {
+        self.is_other_server = !servers.iter().any(|server| matches_server(server, &self.base_url));
+        self
+    }
+
     /// Returns the base URL given to [`ApiClient::new`], without a trailing `/`.
     #[must_use]
     pub fn base_url(&self) -> &str {
@@ -201,7 +215,8 @@ impl ApiClient {
 
     /// Starts building a request for an operation.
     pub fn request(&self, operation: &'static Operation) -> RequestBuilder {
-        let server = operation.servers.first().copied().filter(|_| !self.base_url_only);
+        let is_used = |server: &&str| !(self.base_url_only || self.is_other_server && server.contains("://"));
+        let server = operation.servers.first().copied().filter(is_used);
         let request = RequestBuilder::new(operation, self.checks, server, self.random.clone());
         match self.user_agent {
             Some(user_agent) => request.with_extension(user_agent),
@@ -231,6 +246,23 @@ impl ApiClient {
     pub fn send<C: Call>(&self, request: RequestBuilder) -> PendingCall<'_, C> {
         PendingCall::new(self, request)
     }
+}
+
+/// Returns true if `url` is a URL of a server. In `server`, `{name}` stands for any characters except `/`.
+fn matches_server(server: &str, url: &str) -> bool {
+    let (mut template, mut rest) = (server.trim_end_matches('/'), url.trim_end_matches('/'));
+    while let Some((literal, variable)) = template.split_once('{') {
+        let (Some((_, tail)), Some(value)) = (variable.split_once('}'), rest.strip_prefix(literal)) else {
+            return false;
+        };
+        // The variable ends before the next literal of its segment, or with the segment.
+        let next = tail.split(['{', '/']).next().unwrap_or_default();
+        let length = value.find('/').unwrap_or(value.len());
+        let end = if next.is_empty() { Some(length) } else { value[..length].find(next) };
+        let Some(end) = end else { return false };
+        (template, rest) = (tail, &value[end..]);
+    }
+    template == rest
 }
 
 /// Shows only the settings, because the base URL may contain a password.

@@ -6,7 +6,7 @@
 //! the caller as a [`TransportError`]. An error response is returned even if its body is incomplete
 //! ([`PartialBody`]), because its head determines the kind of error and the `Retry-After` delay.
 
-use std::{error::Error as StdError, fmt, future::Future, pin::Pin, sync::Arc};
+use std::{error::Error as StdError, fmt, future::Future, iter::successors, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 
@@ -238,14 +238,51 @@ impl fmt::Display for TransportError {
         };
         f.write_str(what)?;
         match &self.source {
+            Some(source) if self.fault == TransportFault::Connect => {
+                write!(f, ": {}", innermost_error(source.as_ref()))
+            }
             Some(source) => write!(f, ": {source}"),
             None => Ok(()),
         }
     }
 }
 
+/// Returns the last error of a chain of sources, which is the most specific one, such as `Connection refused`.
+fn innermost_error<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
+    successors(Some(error), |&error| error.source()).last().unwrap_or(error)
+}
+
 impl StdError for TransportError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Wrapped(std::io::Error);
+
+    impl fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("error sending request")
+        }
+    }
+
+    impl StdError for Wrapped {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    /// HTTP clients wrap the reason of a failed connection in errors without information.
+    #[test]
+    fn failed_connections_name_their_cause() {
+        let cause = || Wrapped(std::io::Error::other("connection refused"));
+        let error = |fault| TransportError::new(fault, Delivery::NotSent).with_source(cause()).to_string();
+        assert_eq!(error(TransportFault::Connect), "cannot connect to the server: connection refused");
+        assert_eq!(error(TransportFault::Declined), "the request was not sent: error sending request");
     }
 }

@@ -39,23 +39,22 @@ impl PagedOperations {
     }
 }
 
-/// Common names of query parameters that select a page, each with the kind of pagination that it implies. If
-/// an operation has several of these parameters, the parameter that comes first in this list applies.
-const PAGING_PARAMETERS: [(&str, PagingKind); 14] = [
+/// Common names of query parameters that select a page, in lower case and without separators, each with the kind of
+/// pagination that it implies. If an operation has several of these parameters, the one that comes first in this list
+/// applies.
+const PAGING_PARAMETERS: [(&str, PagingKind); 12] = [
     ("cursor", PagingKind::Cursor),
-    ("page_cursor", PagingKind::Cursor),
-    ("page_token", PagingKind::Cursor),
-    ("pageToken", PagingKind::Cursor),
-    ("next_token", PagingKind::Cursor),
-    ("nextToken", PagingKind::Cursor),
-    ("continuation_token", PagingKind::Cursor),
-    ("continuationToken", PagingKind::Cursor),
+    ("pagecursor", PagingKind::Cursor),
+    ("pagetoken", PagingKind::Cursor),
+    ("nexttoken", PagingKind::Cursor),
+    ("continuationtoken", PagingKind::Cursor),
     ("after", PagingKind::Cursor),
-    ("starting_after", PagingKind::LastItem),
+    ("startingafter", PagingKind::LastItem),
     ("offset", PagingKind::Offset),
     ("skip", PagingKind::Offset),
     ("page", PagingKind::Page),
-    ("page_number", PagingKind::Page),
+    ("pagenumber", PagingKind::Page),
+    ("currentpage", PagingKind::Page),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,14 +91,15 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
     let fields = struct_fields(answer, shapes);
     let (items, item) = match (list_item_type(answer, shapes), fields) {
         (Some(item), _) => (String::new(), item),
-        (None, Some(fields)) => fields
-            .iter()
-            .find_map(|field| Some((field_pointer("", field), list_item_type(&field.ty, shapes)?)))?,
+        (None, Some(fields)) => {
+            let (field, item) = items_field(call, fields, shapes)?;
+            (field_pointer("", field), item)
+        }
         (None, None) => return None,
     };
     let query = || call.parameters.iter().filter(|parameter| parameter.row.location == ParameterIn::Query);
     let known = PAGING_PARAMETERS.iter().find_map(|(name, kind)| {
-        let parameter = query().find(|parameter| parameter.row.name == *name)?;
+        let parameter = query().find(|parameter| letters(&parameter.row.name) == *name)?;
         Some((parameter.row.name.as_str(), *kind))
     });
     let linked = call.operation.responses.iter().flat_map(|response| &response.headers);
@@ -120,21 +120,25 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
     let more = || member(&["more"], |ty, _| *peel_type(ty) == TypeRef::Bool);
     let total = |keywords: &[&str]| member(keywords, |ty, _| matches!(peel_type(ty), TypeRef::Int(_)));
     let mut config = PaginationConfig { items, ..PaginationConfig::default() };
-    match (known?, url()) {
-        (_, Some(from)) => config.next_url = Some(NextUrlPagination::From(from)),
-        ((_, PagingKind::Page | PagingKind::Offset | PagingKind::Cursor), None) if linked => {
+    if let Some(from) = url() {
+        // The URL of the next page suffices.
+        config.next_url = Some(NextUrlPagination::From(from));
+        return Some(config);
+    }
+    match known? {
+        (_, PagingKind::Page | PagingKind::Offset | PagingKind::Cursor) if linked => {
             config.link = Some(LinkPagination::Rel("next".to_owned()));
         }
-        ((to, PagingKind::Cursor), None) => {
+        (to, PagingKind::Cursor) => {
             let from = member(&["next", "cursor", "after", "token"], is_string_type)?;
             config.cursor = Some(CursorPagination { from, to: to.to_owned(), more: more() });
         }
-        ((to, PagingKind::LastItem), None) => {
+        (to, PagingKind::LastItem) => {
             self::struct_fields(item, shapes)?.iter().find(|field| field.wire == "id")?;
             let from = "/id".to_owned();
             config.last_item = Some(CursorPagination { from, to: to.to_owned(), more: more() });
         }
-        ((to, PagingKind::Offset), None) => {
+        (to, PagingKind::Offset) => {
             config.offset = Some(OffsetPagination {
                 to: to.to_owned(),
                 by: OffsetIncrement::default(),
@@ -143,7 +147,7 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
                 total: total(&["total"]),
             });
         }
-        ((to, PagingKind::Page), None) => {
+        (to, PagingKind::Page) => {
             let total_pages = total(&["total_pages", "totalpages", "page_count"]);
             let total = if total_pages.is_some() { None } else { total(&["total"]) };
             let to = to.to_owned();
@@ -151,6 +155,35 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
         }
     }
     Some(config)
+}
+
+/// Returns a name in lower case and without separators.
+fn letters(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "").to_ascii_lowercase()
+}
+
+/// The names of lists that accompany the items of a page.
+const OTHER_LISTS: [&str; 6] = ["errors", "warnings", "links", "included", "related", "messages"];
+
+/// Returns the field of a page that contains its items, and the type of an item. If a page has several lists, it is the
+/// list that the operation or its path names, or else the first one that usually contains no items of another kind.
+fn items_field<'s>(
+    call: &PlannedCall<'_>,
+    fields: &'s [StructField],
+    shapes: &'s Shapes,
+) -> Option<(&'s StructField, &'s TypeRef)> {
+    let lists: Vec<(&StructField, &TypeRef)> =
+        fields.iter().filter_map(|field| Some((field, list_item_type(&field.ty, shapes)?))).collect();
+    let is_other = |field: &StructField| OTHER_LISTS.contains(&letters(&field.wire).as_str());
+    let last = call.operation.path.rsplit('/').find(|segment| !segment.contains('{')).map(letters);
+    let id = letters(&call.operation.id);
+    let is_named = |field: &StructField| {
+        let name = letters(&field.wire);
+        !name.is_empty() && (last.as_deref() == Some(name.as_str()) || id.ends_with(&name))
+    };
+    let mut items = lists.iter().filter(|(field, _)| !is_other(field));
+    let first = items.clone().next();
+    items.find(|(field, _)| is_named(field)).or(first).or(lists.first()).copied()
 }
 
 /// Returns the lines of a suggested `[[pages]]` table without its list of operations.

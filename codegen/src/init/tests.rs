@@ -193,6 +193,22 @@ fn pagination_is_recognized_by_parameter_and_response() {
          uri } } } } }",
     );
     check("page", &links, &[data, r#"next-url = "/links/pages/next""#]);
+    // Errors precede the items, and the path is `/ships`.
+    let list = |names: &[&str]| {
+        let lists =
+            names.iter().map(|name| format!("{name}: {{ type: array, items: {{ type: object }} }}, "));
+        format!("{{ type: object, properties: {{ {}next: {{ type: string }} }} }}", lists.collect::<String>())
+    };
+    let cursor = r#"cursor = { from = "/next", to = "Page_Token" }"#;
+    check("Page_Token", &list(&["errors", "cargo"]), &[r#"items = "/cargo""#, cursor]);
+    check("Page_Token", &list(&["cargo", "ships"]), &[r#"items = "/ships""#, cursor]);
+    check("Page_Token", &list(&["errors"]), &[r#"items = "/errors""#, cursor]);
+    // A URL of the next page needs no parameter.
+    check(
+        "filter",
+        &page(", next_page_uri: { type: string, format: uri }"),
+        &[data, r#"next-url = "/next_page_uri""#],
+    );
     let other = page(", cargo: { type: object, properties: { total: { type: integer } } }");
     check("page", &other, &[data, r#"page = { to = "page" }"#]);
     check(

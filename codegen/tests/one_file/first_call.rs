@@ -20,7 +20,7 @@ async fn read_seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
     if let Err(Error::InvalidRequest(violations)) = client.read_ticket("T").await {
         println!("{violations}");
     }
-    // Prints the pointer and the keyword of each violation: there is no seat 700.
+    // Prints the pointer and the violated rule: there is no seat 700.
     if let Err(error) = Ticket::parse_valid(br#"{"seat": 700, "kind": "day"}"#) {
         println!("{error}");
     }

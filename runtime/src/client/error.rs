@@ -91,12 +91,7 @@ impl<E> fmt::Display for Error<E> {
                 f.write_str("the request violates the contract and was not sent")?;
                 for (violation, separator) in violations.iter().zip([": "].into_iter().chain(repeat("; "))) {
                     let pointer = if violation.pointer.is_empty() { "#" } else { &violation.pointer };
-                    let message = violation.message();
-                    write!(
-                        f,
-                        "{separator}{pointer} {message} ({}, {})",
-                        violation.keyword, violation.schema
-                    )?;
+                    write!(f, "{separator}{pointer} {}", violation.message())?;
                 }
                 Ok(())
             }
@@ -203,7 +198,18 @@ impl UnexpectedResponse {
 
 impl fmt::Display for UnexpectedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server returned {} that does not match the contract: {}", self.status, self.reason)
+        match &self.reason {
+            UnexpectedReason::UndocumentedStatus => {
+                write!(f, "the server returned {}, which the contract does not describe", self.status)
+            }
+            reason => {
+                write!(
+                    f,
+                    "the server returned {}, but the response does not match the contract: {reason}",
+                    self.status
+                )
+            }
+        }
     }
 }
 

@@ -285,7 +285,11 @@ impl RawResponse {
         let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
         let mut message = String::new();
         for name in fields {
-            let Some(text) = members.get(name).and_then(Json::as_str) else { continue };
+            let text = match members.get(name) {
+                Some(Json::String(text)) => text.clone(),
+                Some(Json::Number(number)) => number.to_string(),
+                _ => continue,
+            };
             if text.len() <= MAX_SHOWN_LENGTH && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
                 let comma = if message.is_empty() { "" } else { ", " };
                 message.push_str(&format!("{comma}{name} {text}"));

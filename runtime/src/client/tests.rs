@@ -161,6 +161,40 @@ fn stored_request_uses_the_address_of_the_call() {
     assert_eq!(*sent.lock().unwrap(), expect);
 }
 
+/// A base URL that is not a server of the contract, such as that of a mock server, applies to every operation.
+#[test]
+fn other_servers_receive_all_requests() {
+    let servers = ["https://{region}.exchange.example/v1/", "https://files.example/up"];
+    for (base_url, expected) in [
+        ("https://eu.exchange.example/v1", "https://files.example/up/files"),
+        ("https://files.example/up", "https://files.example/up/files"),
+        ("http://127.0.0.1:4010", "http://127.0.0.1:4010/files"),
+        ("https://eu.exchange.example.org/v1", "https://eu.exchange.example.org/v1/files"),
+        ("https://a/b.exchange.example/v1", "https://a/b.exchange.example/v1/files"),
+    ] {
+        let (core, sent) = core(base_url, 204);
+        run(core.with_contract_servers(&servers).call(&Upload)).unwrap();
+        assert_eq!(*sent.lock().unwrap(), [expected], "{base_url}");
+    }
+}
+
+#[test]
+fn server_variables_match_within_a_segment() {
+    for (server, url, expected) in [
+        ("https://a.example", "https://a.example", true),
+        ("https://a.example", "https://a.example/v1", false),
+        ("https://{a}.example/{b}", "https://x.example/y", true),
+        ("https://{a}.example/{b}", "https://x.example/y/z", false),
+        ("https://{a}-{b}.example", "https://x-y.example", true),
+        ("https://{a}-{b}.example", "https://x.example", false),
+        ("{scheme}://a.example", "http://a.example", true),
+        ("https://a.example:{port}/v1", "https://a.example:8443/v1", true),
+        ("https://{a.example", "https://{a.example", false),
+    ] {
+        assert_eq!(matches_server(server, url), expected, "{server} {url}");
+    }
+}
+
 /// The constant query pairs of a path precede the arguments, and are not duplicated when a stored request is
 /// sent.
 #[test]
@@ -301,16 +335,16 @@ fn shown_fields_depend_on_the_response() {
         ],
     };
     let print = |operation, status: u16| {
-        let body = Bytes::from_static(br#"{"id":"i","code":"c","trace":"t"}"#);
+        let body = Bytes::from_static(br#"{"id":7,"code":"c","trace":"t"}"#);
         let response = http::Response::builder().status(status).header("content-type", "application/json");
         let raw = RawResponse::new(response.body(body).unwrap(), operation, shown);
         raw.error_json::<(), Json>().unwrap_err().to_string()
     };
     for (operation, status, expected) in [
-        (&FAIL, 400, "id i, code c"),
-        (&FAIL, 503, "id i, trace t"),
-        (&OTHER, 400, "id i"),
-        (&FAIL, 404, "id i"),
+        (&FAIL, 400, "id 7, code c"),
+        (&FAIL, 503, "id 7, trace t"),
+        (&OTHER, 400, "id 7"),
+        (&FAIL, 404, "id 7"),
     ] {
         let text = print(operation, status);
         assert!(text.ends_with(&format!(": {expected}")), "{text}");

@@ -1,16 +1,33 @@
 //! Writes the client module: the client struct with its constructors and methods, and the implementations of
 //! `Call` for all operations.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{ClientWriter, docs, pages, write};
 use crate::{
+    api::Server,
     emit::{self, ident},
     operations::{ModuleItems, Submodule, group_gate, imported_siblings, status_variant},
     plan::{ClientGroup, OperationSide, ShownFields, is_selector},
     servers,
 };
+
+/// Prints the setting with all servers of the contract. Returns `None` if no operation has a server on another host, and
+/// if the document has no server with a host: the base URL is then unknown to the contract in any case.
+fn contract_servers(writer: &ClientWriter<'_>) -> Option<TokenStream> {
+    let of_operations = || writer.plan.calls.iter().flat_map(|call| &call.operation.servers);
+    let has_host = |server: &Server| server.url.contains("://");
+    let of_document = || writer.plan.api.servers.iter();
+    if !of_operations().any(has_host) || !of_document().any(has_host) {
+        return None;
+    }
+    let all = of_document().chain(of_operations());
+    let servers: BTreeSet<&str> = all.map(|server| server.url.as_str()).collect();
+    Some(quote!(.with_contract_servers(&[#(#servers),*])))
+}
 
 /// Returns the calls that select the fields of error responses that messages show.
 fn shown_fields(writer: &ClientWriter<'_>) -> TokenStream {
@@ -85,11 +102,12 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
         OperationSide::Webhooks => "Sender",
     });
     let servers = sent().any(|call| !call.operation.servers.is_empty());
+    let contract_servers = (side == OperationSide::Paths).then(|| contract_servers(writer)).flatten();
     let base_only = (servers && side == OperationSide::Paths).then(|| {
         quote! {
             /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
-            /// own servers uses the first of them. If that server is only a path, it replaces the path of the
-            /// base URL.
+            /// own servers uses the first of them if the base URL is a server of the contract. If that server is
+            /// only a path, it replaces the path of the base URL.
             #[must_use]
             pub fn with_base_url_only(self) -> Self {
                 Self { inner: self.inner.with_base_url_only() }
@@ -117,7 +135,7 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
             /// Creates a client for the API at `base_url`, which sends requests through `transport`.
             #base_url_doc
             pub fn new(base_url: impl Into<String>, transport: impl Transport + 'static) -> Self {
-                Self { inner: ApiClient::new(base_url, transport) #agent #shown }
+                Self { inner: ApiClient::new(base_url, transport) #contract_servers #agent #shown }
             }
         },
         OperationSide::Webhooks => quote! {

@@ -194,17 +194,17 @@ async fn unknown_code_is_classified_by_status() {
         503: Busy, Wait
             the server rejected the request: SOMETHING_NEW (503) [correlation id none]; wait, then try again
         a page, 200: Protocol, Reconnect
-            the server returned 200 OK that does not match the contract: unexpected content type; check the network, then try again
+            the server returned 200 OK, but the response does not match the contract: unexpected content type; check the network, then try again
         a page, 302: Protocol, Reconnect
-            the server returned 302 Found that does not match the contract: undocumented status; check the network, then try again
+            the server returned 302 Found, which the contract does not describe; check the network, then try again
         a page, 401: Protocol, Reconnect
-            the server returned 401 Unauthorized that does not match the contract: unexpected content type; check the network, then try again
+            the server returned 401 Unauthorized, but the response does not match the contract: unexpected content type; check the network, then try again
         a page, 404: Protocol, Reconnect
-            the server returned 404 Not Found that does not match the contract: unexpected content type; check the network, then try again
+            the server returned 404 Not Found, but the response does not match the contract: unexpected content type; check the network, then try again
         a page, 429: Busy, Wait
-            the server returned 429 Too Many Requests that does not match the contract: unexpected content type; wait, then try again
+            the server returned 429 Too Many Requests, but the response does not match the contract: unexpected content type; wait, then try again
         a page, 502: OutcomeUnknown, WaitForOutcome
-            the server returned 502 Bad Gateway that does not match the contract: unexpected content type; try again later: a change is resent under its key and never applied twice
+            the server returned 502 Bad Gateway, but the response does not match the contract: unexpected content type; try again later: a change is resent under its key and never applied twice
     "#]].assert_eq(&table);
 }
 

@@ -46,8 +46,8 @@ impl Client {
     }
 
     /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
-    /// own servers uses the first of them. If that server is only a path, it replaces the path of the
-    /// base URL.
+    /// own servers uses the first of them if the base URL is a server of the contract. If that server is
+    /// only a path, it replaces the path of the base URL.
     #[must_use]
     pub fn with_base_url_only(self) -> Self {
         Self {
