@@ -53,6 +53,21 @@ Examples:
     Regen(RegenArgs),
     /// Compare the contract with another version of itself.
     Drift(DriftArgs),
+    /// Compare the verdicts of `drift` with those of oasdiff.
+    ///
+    /// Reads the pairs of documents and the expected levels from the tests of oasdiff, and compares each pair
+    /// with `drift`. A change is breaking for oasdiff if a rule of level ERR or WARN reports it. Prints the
+    /// disagreements that xtask/drift/peer.toml does not explain, its outdated entries, and the numbers of
+    /// agreements and of skipped tests. oasdiff is not part of the repository: pass a checkout as DIR.
+    #[command(after_help = "Exit codes:
+  0  xtask/drift/peer.toml gives the reason for each disagreement
+  1  it does not, or it has an outdated entry
+  2  DIR is not a checkout of oasdiff
+
+Examples:
+  git clone --depth 1 https://github.com/oasdiff/oasdiff target/oasdiff
+  cargo xtask drift-peer target/oasdiff")]
+    DriftPeer(DriftPeerArgs),
     /// Check the rules of this repository.
     ///
     /// Hand-written Rust files start with `//!`, have at most 800 lines and are not called `mod.rs`.
@@ -387,6 +402,14 @@ pub(crate) struct CompareArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct VendorsArgs {
     /// The folder of the documents
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Options of `drift-peer`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DriftPeerArgs {
+    /// The folder of a checkout of oasdiff
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

@@ -1,13 +1,19 @@
-//! `cargo xtask drift` builds and runs the package `xtask-drift`.
+//! `cargo xtask drift` and `cargo xtask drift-peer` build and run the programs of the package `xtask-drift`.
 
-use std::{ffi::OsString, path::Path, process::ExitCode};
+use std::{
+    ffi::OsString,
+    path::Path,
+    process::{Command, ExitCode},
+};
 
-use crate::{drift_args::DriftArgs, style::report_error, test::cargo_command};
+use crate::{
+    CommandOutcome, cli::DriftPeerArgs, drift_args::DriftArgs, style::report_error, test::cargo_command,
+};
 
-/// The exit code if the versions could not be compared.
+/// The exit code of `drift` if the versions could not be compared.
 const EXIT_FAILED: u8 = 3;
 
-/// Runs the command with the arguments of this process and returns its exit code.
+/// Runs `drift` with the arguments of this process and returns its exit code.
 pub(crate) fn run(args: &DriftArgs, root: &Path) -> ExitCode {
     let needs_tls = args.against.as_ref().is_some_and(|against| against.starts_with("https://"));
     let mut cargo = cargo_command();
@@ -16,13 +22,34 @@ pub(crate) fn run(args: &DriftArgs, root: &Path) -> ExitCode {
         cargo.args(["--features", "https"]);
     }
     cargo.arg("--").args(own_arguments(std::env::args_os()));
+    run_cargo(cargo).unwrap_or_else(|| ExitCode::from(EXIT_FAILED))
+}
+
+/// Runs `drift-peer` and returns its exit code.
+pub(crate) fn run_peer(args: &DriftPeerArgs, root: &Path) -> ExitCode {
+    let folder = match std::path::absolute(&args.folder) {
+        Ok(folder) => folder,
+        Err(error) => {
+            report_error(&format!("{}: {error}", args.folder.display()));
+            return CommandOutcome::NotRun.into();
+        }
+    };
+    let mut cargo = cargo_command();
+    cargo.args(["run", "--package", "xtask-drift", "--bin", "xtask-drift-peer", "--"]);
+    cargo.arg(folder).current_dir(root);
+    run_cargo(cargo).unwrap_or_else(|| CommandOutcome::NotRun.into())
+}
+
+/// Runs cargo and returns its exit code. If cargo cannot be started, reports the error and returns `None`.
+fn run_cargo(mut cargo: Command) -> Option<ExitCode> {
     match cargo.status() {
         Ok(status) => {
-            status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            Some(code.map_or(ExitCode::FAILURE, ExitCode::from))
         }
         Err(error) => {
             report_error(&format!("cannot run cargo: {error}"));
-            ExitCode::from(EXIT_FAILED)
+            None
         }
     }
 }

@@ -83,6 +83,7 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
     match command {
         XtaskCommand::Regen(args) => regen::run(args, root).into(),
         XtaskCommand::Drift(args) => drift::run(args, root),
+        XtaskCommand::DriftPeer(args) => drift::run_peer(args, root),
         XtaskCommand::Tidy(args) => tidy::run(args, root).into(),
         XtaskCommand::Test(args) => test::run(args, root).into(),
         XtaskCommand::Faults => faults::run(root).into(),

@@ -529,6 +529,14 @@ impl<'g> Comparison<'g> {
         self.record_change(rule, levels, &site, places, message);
     }
 
+    /// Records whether the old version declares an operation as unstable, which affects the removal of the
+    /// components that it uses.
+    pub(super) fn mark_operation_stability(&mut self, label: &str, place: &DocumentLocation) {
+        if lifecycle::is_unstable_element(self.old, place) {
+            self.findings.mark_unstable_operation(label);
+        }
+    }
+
     /// Records a change without a proof. If the change removes an element whose lifecycle allows the removal
     /// (see [`lifecycle`]), its levels are at most `Additive`.
     fn record_change(

@@ -84,7 +84,7 @@ pub(super) struct NewFinding {
     pub(super) message: String,
     /// The outcome of the proof; `None` if the change needs no proof.
     pub(super) proof: Option<ProofOutcome>,
-    /// The effect of a removed element's lifecycle; `None` if the element declares no lifecycle.
+    /// The effect of a removed element's lifecycle; `None` for other changes.
     pub(super) removal: Option<RemovalNote>,
 }
 
@@ -119,6 +119,8 @@ pub(super) struct FindingLog<'g> {
     pairs: Vec<ComparedSchemas>,
     /// The labels of the named schemas that are compared on their own.
     named_schemas: HashSet<String>,
+    /// The labels of the unstable operations of the old version.
+    unstable_operations: HashSet<String>,
     /// The steps of each path.
     steps: HashMap<PathEdge, Vec<SiteStep>>,
     locator: SourceLocator<'g>,
@@ -132,6 +134,7 @@ impl<'g> FindingLog<'g> {
             paths: PathGraph::default(),
             pairs: Vec::new(),
             named_schemas: HashSet::new(),
+            unstable_operations: HashSet::new(),
             steps: HashMap::new(),
             locator: SourceLocator::new(old, new),
         }
@@ -230,6 +233,11 @@ impl<'g> FindingLog<'g> {
         self.named_schemas.insert(label.to_owned());
     }
 
+    /// Records that the old version declares an operation as unstable.
+    pub(super) fn mark_unstable_operation(&mut self, label: &str) {
+        self.unstable_operations.insert(label.to_owned());
+    }
+
     /// Returns true if a base is a named schema.
     pub(super) fn is_named_schema(&self, base: usize) -> bool {
         self.paths.base_label(base).is_some_and(|label| self.named_schemas.contains(label))
@@ -271,8 +279,10 @@ impl<'g> FindingLog<'g> {
     /// Returns the changes, each with its subject, its uses, and its effect on readers and writers.
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
+        let unstable_operations = self.unstable_operations;
         let changes = self.findings.into_iter().map(|finding| {
-            let RecordedFinding { mut change, mut paths, removal, reasons, is_accepted_elsewhere } = finding;
+            let RecordedFinding { mut change, mut paths, mut removal, reasons, is_accepted_elsewhere } =
+                finding;
             let proofs = || paths.values().filter_map(|entry| entry.proof.as_ref());
             change.proven = proofs().next().is_some() && proofs().all(|proof| proof.is_proven);
             change.readers = paths.values().map(|entry| entry.readers).max().unwrap_or_default();
@@ -280,12 +290,21 @@ impl<'g> FindingLog<'g> {
             let levels = paths.iter().map(|(edge, entry)| (edge.clone(), entry.level())).collect();
             change.reason = reasons.join(" ");
             (change.subject, change.uses) = resolved.describe_paths(&levels);
+            if let Some(removal) = &mut removal {
+                removal.apply_uses(have_unstable_operations(&change.uses, &unstable_operations));
+                if removal.is_allowed {
+                    change.readers = change.readers.min(ChangeLevel::Additive);
+                    change.writers = change.writers.min(ChangeLevel::Additive);
+                }
+            }
             let shown = resolved.worst_path(&levels).and_then(|path| paths.remove(path)?.proof?.witness);
             if let Some(Witness { value, whole, .. }) = shown {
                 change.witness = Some(value.to_string());
                 change.whole_witness = whole.map(|whole| whole.to_string());
             }
-            if let Some(RemovalNote { text, .. }) = &removal {
+            if let Some(RemovalNote { text, .. }) =
+                removal.as_ref().filter(|removal| !removal.text.is_empty())
+            {
                 change.message.push_str("; ");
                 change.message.push_str(text);
             }
@@ -299,6 +318,15 @@ impl<'g> FindingLog<'g> {
         });
         changes.collect()
     }
+}
+
+/// Returns true if all uses of an element are parts of unstable operations.
+fn have_unstable_operations(uses: &[String], unstable_operations: &HashSet<String>) -> bool {
+    let is_part = |place: &str, operation: &str| {
+        place.strip_prefix(operation).is_some_and(|part| part.is_empty() || part.starts_with(' '))
+    };
+    !uses.is_empty()
+        && uses.iter().all(|place| unstable_operations.iter().any(|operation| is_part(place, operation)))
 }
 
 impl RecordedFinding {

@@ -91,6 +91,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
     /// Compares all parts of the operation. `renamed_schemes` contains the renamed security schemes of the
     /// operation's document.
     pub(super) fn compare_operation(&mut self, renamed_schemes: &RenamedSchemes<'g>) {
+        let OperationPair { old, .. } = *self.operation;
+        self.comparison.mark_operation_stability(&self.operation.label(), &old.place);
         self.compare_route();
         self.compare_names();
         self.compare_documentation();

@@ -13,7 +13,7 @@ use super::{
     operations::{OperationPair, anonymous_path, optional_schema},
     proof::VersionSide,
     rules::{self, DriftRule},
-    site::{ComparisonSite, ValueUse},
+    site::{ComparisonSite, StringScope, ValueUse},
 };
 
 /// A comparer for the parameters of an operation.
@@ -176,7 +176,16 @@ fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Optio
 /// parameter uses `content`.
 fn parameter_site(operation: &OperationPair<'_>, before: &Parameter, after: &Parameter) -> ComparisonSite {
     let at = ComparisonSite::new(parameter_label(operation, after), operation.request_use());
-    if before.content.is_none() && after.content.is_none() { at.with_string_members() } else { at }
+    let repeats_name = |parameter: &Parameter| {
+        parameter.location == ParameterIn::Query && parameter.style == "form" && parameter.explode
+    };
+    match before.content.is_none() && after.content.is_none() {
+        true if repeats_name(before) && repeats_name(after) => {
+            at.with_string_scope(StringScope::RepeatedParameter)
+        }
+        true => at.with_string_scope(StringScope::Members),
+        false => at,
+    }
 }
 
 fn parameter_label(operation: &OperationPair<'_>, parameter: &Parameter) -> String {

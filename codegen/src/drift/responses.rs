@@ -9,7 +9,7 @@ use super::{
     media,
     operations::{OperationPair, optional_schema},
     rules::{self, DriftRule},
-    site::{ComparisonSite, ValueUse},
+    site::{ComparisonSite, StringScope, ValueUse},
     wire::describe_header_change,
 };
 
@@ -192,7 +192,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
             self.report(rules::RESPONSE_HEADER_STYLE_CHANGED, places, &site.base, message);
         }
         let is_plain = before.content.is_none() && after.content.is_none();
-        let site = if is_plain { site.with_string_members() } else { site };
+        let site = if is_plain { site.with_string_scope(StringScope::Members) } else { site };
         let (old, new) = (optional_schema(before.schema), optional_schema(after.schema));
         self.comparison.compare_schemas(&old, &new, &site);
     }

@@ -14,7 +14,7 @@ use super::{
     objects::ObjectComparer,
     rules,
     scalars::ScalarComparer,
-    site::ValueUse,
+    site::{StepKind, ValueUse},
     unions::UnionComparer,
     verdicts::KeywordFacet,
 };
@@ -45,6 +45,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         if old.is_empty() && new.is_empty() {
             return;
         }
+        if self.compare_with_elements(old, new) {
+            return;
+        }
         if !self.compare_string_encoded_scalars(old, new) && self.compare_types(old, new) {
             return;
         }
@@ -61,6 +64,33 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         }
         UnionComparer::new(self.comparison, pair).compare_unions(&listed);
         ConditionComparer::new(self.comparison, pair).compare_conditions();
+    }
+
+    /// Compares a scalar with the elements of the array that replaces it, at a site where an array with one
+    /// element is sent like the element, such as a query parameter. Returns false if the types did not change
+    /// in this way, or if the array may reject a single element.
+    fn compare_with_elements(&mut self, old: TypeSet, new: TypeSet) -> bool {
+        let pair = self.pair;
+        let was_scalar =
+            !old.is_empty() && old.intersection(TypeSet::ARRAY.union(TypeSet::OBJECT)).is_empty();
+        let is_array = new.difference(TypeSet::NULL) == TypeSet::ARRAY;
+        let loses_null = old.contains(TypeSet::NULL) && !new.contains(TypeSet::NULL);
+        let applies = pair.site.sends_element_as_value()
+            && pair.site.value_use == ValueUse::Write
+            && !pair.site.is_part;
+        if !(applies && was_scalar && is_array && !loses_null && accepts_single_elements(&pair.new)) {
+            return false;
+        }
+        let (was, is) = (type_names(old), type_names(new));
+        self.comparison.report_change(
+            rules::TYPE_WIDENED,
+            pair,
+            format!("the type changed from {was} to {is}, and a single value is sent as before"),
+        );
+        let scalars = TypeSet::ALL.difference(TypeSet::NULL);
+        let site = pair.site.below(StepKind::Element, "*").restricted_to(scalars);
+        self.comparison.compare_schemas(&pair.old_ids, &pair.new.element_schemas(None), &site);
+        true
     }
 
     /// Reports a scalar type that became `string` at a site where scalars are sent as plain strings, such as
@@ -163,6 +193,22 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         }
         disjoint
     }
+}
+
+/// Returns true if an array with one element is valid if the element is.
+fn accepts_single_elements(array: &FlattenedSchema<'_>) -> bool {
+    let idle = [
+        Keyword::Ref,
+        Keyword::AllOf,
+        Keyword::Type,
+        Keyword::Items,
+        Keyword::MinItems,
+        Keyword::MaxItems,
+        Keyword::UniqueItems,
+    ];
+    array.schemas().all(|schema| schema.is_constrained_only_by(&idle))
+        && array.max_lower_limit(|schema| schema.min_items).unwrap_or(0) <= 1
+        && array.min_upper_limit(|schema| schema.max_items).unwrap_or(1) >= 1
 }
 
 /// Replaces each scalar type in `types` that `others` does not contain by `string`, and returns the result.

@@ -87,9 +87,16 @@ pub(super) enum StringScope {
     /// Scalars are sent as plain strings at three levels: the value itself, its properties, and the elements
     /// of its properties. This applies to parameters and forms.
     Members,
+    /// Like `Members`, and an array is sent as one string for each element, under a repeated name. This
+    /// applies to query parameters.
+    RepeatedParameter,
+    /// Like `Members`, and arrays in properties are sent under repeated names. This applies to forms.
+    RepeatedMembers,
     /// Scalars are sent as plain strings at two levels: the value itself and its elements. This applies to a
     /// property of a form.
     Elements,
+    /// Like `Elements`, and an array is sent as one string for each element, under a repeated name.
+    RepeatedElements,
     /// Only the value itself is sent as a plain string if it is a scalar.
     Value,
     /// Nothing is sent as a plain string, because the value is JSON or a part of JSON.
@@ -100,9 +107,12 @@ impl StringScope {
     const fn below(self, step: StepKind) -> Self {
         match (self, step) {
             (sent, StepKind::Part) => sent,
-            (Self::Members, StepKind::Member) => Self::Elements,
-            (Self::Members | Self::Elements, StepKind::Element) => Self::Value,
-            _ => Self::None,
+            (Self::Members | Self::RepeatedParameter, StepKind::Member) => Self::Elements,
+            (Self::RepeatedMembers, StepKind::Member) => Self::RepeatedElements,
+            (Self::Value | Self::None, _) | (Self::Elements | Self::RepeatedElements, StepKind::Member) => {
+                Self::None
+            }
+            (_, StepKind::Element) => Self::Value,
         }
     }
 }
@@ -149,14 +159,14 @@ impl ComparisonSite {
         Self { types: within, ..self }
     }
 
-    /// Returns the site with [`StringScope::Members`], which applies to parameters and forms.
-    pub(super) fn with_string_members(self) -> Self {
-        Self { string_scope: StringScope::Members, ..self }
+    /// Returns the site with the given scope of plain strings.
+    pub(super) fn with_string_scope(self, scope: StringScope) -> Self {
+        Self { string_scope: scope, ..self }
     }
 
-    /// Returns the site with [`StringScope::Value`]. Only a scalar value itself is sent as a plain string.
-    pub(super) fn with_string_value(self) -> Self {
-        Self { string_scope: StringScope::Value, ..self }
+    /// Returns true if an array with one element is sent like the element.
+    pub(super) fn sends_element_as_value(&self) -> bool {
+        matches!(self.string_scope, StringScope::RepeatedParameter | StringScope::RepeatedElements)
     }
 
     /// Returns true if scalars are sent as plain strings at this site.

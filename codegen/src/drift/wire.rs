@@ -9,8 +9,15 @@ use contract_codegen_core::{
 use contract_runtime::{Json, media_type};
 
 use super::{
-    comparison::Comparison, directions::VersionSchemas, findings::PlacePair, flattened::FlattenedSchema,
-    media::media_type_key, operations::optional_schema, proof::VersionSide, rules, site::ComparisonSite,
+    comparison::Comparison,
+    directions::VersionSchemas,
+    findings::PlacePair,
+    flattened::FlattenedSchema,
+    media::media_type_key,
+    operations::optional_schema,
+    proof::VersionSide,
+    rules,
+    site::{ComparisonSite, StringScope},
 };
 
 /// Reports a change of the `encoding` of the properties of a form.
@@ -56,7 +63,7 @@ pub(super) fn describe_header_change(
     is_changed.then(|| "`explode` of the header changed".to_owned())
 }
 
-/// Returns the site of a body with its [`StringScope`](super::site::StringScope). Scalars are sent as plain
+/// Returns the site of a body with its [`StringScope`]. Scalars are sent as plain
 /// strings in the properties of a form, and as the whole value of a `text/plain` body.
 pub(super) fn with_string_encoding(
     comparison: &Comparison<'_>,
@@ -65,10 +72,14 @@ pub(super) fn with_string_encoding(
 ) -> ComparisonSite {
     let (old, new) = (comparison.graph(VersionSide::Old), comparison.graph(VersionSide::New));
     let is_plain_text = |media: &MediaType| media_type_key(&media.name).0 == "text/plain";
+    let has_defaults = |graph, media| effective_encodings(graph, media).is_empty();
     if encodes_scalars_as_strings(old, before) && encodes_scalars_as_strings(new, after) {
-        site.with_string_members()
+        site.with_string_scope(match has_defaults(old, before) && has_defaults(new, after) {
+            true => StringScope::RepeatedMembers,
+            false => StringScope::Members,
+        })
     } else if is_plain_text(before) && is_plain_text(after) {
-        site.with_string_value()
+        site.with_string_scope(StringScope::Value)
     } else {
         site
     }

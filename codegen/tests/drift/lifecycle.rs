@@ -120,6 +120,57 @@ fn stability_applies_to_the_parts_of_an_element() {
     assert_eq!(level("alpha", ", x-stability: stable"), ChangeLevel::Breaking);
 }
 
+/// Returns the removals of a parameter from two operations with the given stabilities, and of a property that
+/// both use. The parameter and the property are in components and declare `own`.
+fn component_removals(stabilities: [&str; 2], own: &str) -> Vec<ContractChange> {
+    let document = |with_elements: bool| {
+        let (parameters, property) = match with_elements {
+            true => ("[{$ref: '#/components/parameters/Q'}]", format!("p: {{type: string{own}}}")),
+            false => ("[]", String::new()),
+        };
+        let operation = |path: &str, stability: &str| {
+            format!(
+                "  /{path}:\n    get:\n      operationId: {path}\n      x-stability: {stability}\n      parameters: {parameters}\n      \
+                 responses:\n        '200':\n          description: x\n          content: {{application/json: {{schema: \
+                 {{$ref: '#/components/schemas/A'}}}}}}\n"
+            )
+        };
+        version(&format!(
+            "openapi: 3.1.0\ninfo: {{title: T, version: 1.0.0}}\npaths:\n{}{}components:\n  parameters:\n    Q: \
+             {{name: q, in: query, schema: {{type: string}}{own}}}\n  schemas:\n    A: {{type: object, properties: \
+             {{{property}}}}}\n",
+            operation("a", stabilities[0]),
+            operation("b", stabilities[1]),
+        ))
+    };
+    let mut found = compare(&document(true), &document(false), &CompareOptions::default()).changes;
+    found.retain(|change| ["parameter-removed", "property-removed"].contains(&change.rule));
+    found.sort_by(|one, other| (one.rule, &one.subject).cmp(&(other.rule, &other.subject)));
+    found
+}
+
+/// A component has the stability of the operations that use it, unless it declares its own.
+#[test]
+fn stability_applies_to_components_that_only_unstable_operations_use() {
+    let note = "; only unstable operations use it, so its removal is not breaking";
+    let check_levels = |stabilities, own: &str, expected: [ChangeLevel; 3]| {
+        let changes = component_removals(stabilities, own);
+        let levels: Vec<ChangeLevel> = changes.iter().map(ContractChange::level).collect();
+        assert_eq!(levels, expected, "{stabilities:?}{own}: {changes:#?}");
+        for change in changes {
+            let is_allowed = change.level() == ChangeLevel::Additive;
+            assert_eq!(change.message.ends_with(note), is_allowed, "{}", change.message);
+        }
+    };
+    let (allowed, breaking) = (ChangeLevel::Additive, ChangeLevel::Breaking);
+    check_levels(["alpha", "draft"], "", [allowed; 3]);
+    // The parameters of two operations are removed separately; the property has two uses.
+    check_levels(["alpha", "stable"], "", [allowed, breaking, breaking]);
+    check_levels(["stable", "alpha"], "", [breaking, allowed, breaking]);
+    check_levels(["beta", "beta"], "", [breaking; 3]);
+    check_levels(["alpha", "alpha"], ", x-stability: stable", [breaking; 3]);
+}
+
 #[test]
 fn explanation_of_a_removal_mentions_the_lifecycle() {
     let text = report::explain_rule(Some("operation-removed")).unwrap();

@@ -28,7 +28,8 @@ EXIT CODES
 
 Readers receive what the service sends, writers send what it receives. Within a major version,
 declared elements must stay (CON-11); with --across-majors the exit code for a break is 1 if
-`info.version` rises by a major version.";
+`info.version` rises by a major version. The file drift.toml beside the contract lists accepted breaking
+changes, as for `contract-codegen drift`. Its outdated entries cause exit code 2.";
 
 /// Compare the contract with an older version of it
 #[derive(Clone, Debug, Default, clap::Args)]

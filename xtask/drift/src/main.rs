@@ -9,15 +9,20 @@ mod service;
 
 use std::{
     fmt::Display,
+    fs,
     io::{self, Write},
     path::Path,
     process::ExitCode,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anstream::{AutoStream, ColorChoice};
 use clap::Parser;
 use contract_codegen::drift::{
-    CompareOptions, ContractVersion, compare,
+    CompareOptions, ContractVersion,
+    accepted::{ACCEPTED_FILE, AcceptedChanges},
+    compare,
+    dates::CalendarDate,
     report::{self, ReportAudience, ReportOptions},
     revision::{self, ContractRevision},
 };
@@ -76,7 +81,11 @@ fn render_report(args: &DriftArgs, context: CommandContext<'_>) -> Result<(Strin
     let new = open_contract(&path, &args.contract.display())?;
     let old = open_older_version(args, context.root, &path, &new)?;
     let within_major = !args.across_majors;
-    let drift = compare(&old.version, &new, &CompareOptions { within_major, ..CompareOptions::default() });
+    let today = current_date()?;
+    let accepted = read_accepted_changes(&args.contract, &path)?;
+    let options = CompareOptions { within_major, today: Some(today), ..CompareOptions::default() };
+    let mut drift = compare(&old.version, &new, &options);
+    accepted.apply(&mut drift, today);
     let view = ReportOptions {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {
@@ -98,6 +107,26 @@ fn render_report(args: &DriftArgs, context: CommandContext<'_>) -> Result<(Strin
         _ => report::render_text(&drift, &view),
     };
     Ok((text, report::exit_code(&drift, &view)))
+}
+
+/// Returns the current date in UTC.
+fn current_date() -> Result<CalendarDate, String> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX);
+    CalendarDate::from_unix_seconds(seconds).ok_or_else(|| "the system clock is wrong".to_owned())
+}
+
+/// Reads the file with accepted changes beside the contract. A missing file is treated as empty.
+fn read_accepted_changes(argument: &Path, path: &Path) -> Result<AcceptedChanges, String> {
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    let file = folder.unwrap_or(path).join(ACCEPTED_FILE);
+    let name = format!("{}{ACCEPTED_FILE}", file_prefix(argument, path));
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("cannot read {name}: {error}")),
+    };
+    AcceptedChanges::parse(&name, &text).map_err(|problems| problems.render(false))
 }
 
 /// Returns the prefix that turns file names of the contract into paths: the contract's folder and `/`.

@@ -39,6 +39,35 @@ fn run_git(root: &Path, args: &[&str]) {
     assert!(status.status.success(), "{status:?}");
 }
 
+/// The file `drift.toml` beside the contract accepts breaking changes, and an outdated entry is an error.
+#[test]
+fn accepted_changes_are_read() {
+    let root = tempfile::tempdir().unwrap();
+    write_contract(&root.path().join("old"), SHIP);
+    write_contract(root.path(), &SHIP.replace(", \"name\": {\"type\": \"string\"}", ""));
+    let against = ["--against", "old/schemas"];
+    assert_eq!(run_drift(root.path(), &against).0, 2);
+    let entry = |place: &str| {
+        format!(
+            "[[accepted]]\nrule = \"property-removed\"\nplace = \"{place}\"\nreason = \"No client reads names.\"\n"
+        )
+    };
+    let file = root.path().join("schemas/drift.toml");
+    fs::write(&file, entry("GET /v1/ships 200 body /*/name")).unwrap();
+    let (code, out, _) = run_drift(root.path(), &against);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("accepted: No client reads names."), "{out}");
+    fs::write(&file, entry("GET /v1/ships 200 body /*/name") + &entry("GET /v1/ships 200 body /*/other"))
+        .unwrap();
+    let (code, out, _) = run_drift(root.path(), &against);
+    assert_eq!(code, 2, "{out}");
+    assert!(out.contains("schemas/drift.toml:5"), "{out}");
+    fs::write(&file, "[[accepted]]\n").unwrap();
+    let (code, _, err) = run_drift(root.path(), &against);
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("schemas/drift.toml"), "{err}");
+}
+
 #[test]
 fn folders_are_compared() {
     let root = tempfile::tempdir().unwrap();
