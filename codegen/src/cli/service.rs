@@ -119,9 +119,10 @@ pub(crate) fn parse_service_url(url: &str) -> Result<Uri, CommandError> {
     if !matches!(parsed.scheme_str(), Some("http" | "https")) {
         return Err(invalid("is neither `http:` nor `https:`"));
     }
-    if authority.contains('@') || parsed.query().is_some() {
+    // The parser removes a fragment, so it is looked for in the text.
+    if authority.contains('@') || parsed.query().is_some() || url.contains('#') {
         // The message must not contain the URL.
-        return Err(invalid("contains credentials or a query, which requests have themselves"));
+        return Err(invalid("contains credentials, a query or a fragment, which requests have themselves"));
     }
     if parsed.scheme_str() == Some("https") && !cfg!(feature = "https") {
         let message = "this build has no TLS: rebuild it with `--features https`";
@@ -166,4 +167,24 @@ pub(crate) fn end_to_end_headers(headers: &HeaderMap) -> HeaderMap {
 fn describe_error(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_urls_have_a_host_and_no_secrets() {
+        for (url, accepted) in [
+            ("http://localhost:8080/v1", true),
+            ("http://127.0.0.1", true),
+            ("http://localhost/#x", false),
+            ("http://localhost/?token=x", false),
+            ("http://user@localhost", false),
+            ("ftp://localhost", false),
+            ("/v1", false),
+        ] {
+            assert_eq!(parse_service_url(url).is_ok(), accepted, "{url}");
+        }
+    }
 }
