@@ -34,12 +34,12 @@ impl Problem {
             path => path,
         };
         Self {
-            status: code.status().map_or(500, i64::from),
-            title: code.title().unwrap_or_default().to_owned(),
-            detail: code.detail().unwrap_or_default().to_owned(),
+            status: Some(code.status().map_or(500, i64::from)),
+            title: Some(code.title().unwrap_or_default().to_owned()),
+            detail: Some(code.detail().unwrap_or_default().to_owned()),
             code,
             instance: Some(instance.to_owned()),
-            correlation_id,
+            correlation_id: Some(correlation_id),
             errors: None,
             confirmation_url: None,
             #[allow(deprecated, reason = "all fields are listed, including deprecated ones")]
@@ -98,16 +98,18 @@ impl Problem {
 /// of the registry, and an invalid code or id is omitted.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match is_code(self.code.as_str()) {
-            true => write!(f, "{} ({})", self.code, self.status)?,
-            false => write!(f, "status {}", self.status)?,
+        match (is_code(self.code.as_str()), self.status) {
+            (true, Some(status)) => write!(f, "{} ({status})", self.code)?,
+            (true, None) => write!(f, "{}", self.code)?,
+            (false, Some(status)) => write!(f, "status {status}")?,
+            (false, None) => write!(f, "an unnamed problem")?,
         }
         if let Some(title) = self.code.title() {
             write!(f, ": {title}")?;
         }
-        match is_id(self.correlation_id.as_str()) {
-            true => write!(f, " [correlation id {}]", self.correlation_id),
-            false => Ok(()),
+        match self.correlation_id.as_ref().filter(|id| is_id(id.as_str())) {
+            Some(id) => write!(f, " [correlation id {id}]"),
+            None => Ok(()),
         }
     }
 }
@@ -191,7 +193,7 @@ mod tests {
             let mut problem = Problem::from_code(code.clone(), id(), PATH);
             let sent = if code.retired() == Some(false) { code.as_str() } else { "INTERNAL_ERROR" };
             assert_eq!(problem.code.as_str(), sent);
-            assert_eq!(Some(problem.status), problem.code.status().map(i64::from), "{code}");
+            assert_eq!(problem.status, problem.code.status().map(i64::from), "{code}");
             assert_eq!(problem.instance.as_deref(), Some(PATH), "{code}");
             if *code == Code::MassChangeConfirmationRequired {
                 problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/c").ok();
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn violations_are_errors() {
         let problem = parse_problem::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
-        assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", 400));
+        assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", Some(400)));
         assert_eq!(errors(&problem), [("/kind", Some("enum"), None), ("/refs", Some("minItems"), None)]);
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
@@ -235,7 +237,7 @@ mod tests {
         ] {
             let document = format!(r#"{{"ops": [{}]}}"#, vec![op; 501].join(","));
             let problem = parse_problem::<ShipChangeSet>(&document);
-            assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", 413), "{op}");
+            assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", Some(413)), "{op}");
             assert_eq!(problem.errors, None, "{op}");
         }
         let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec![r#"{"bt": "1"}"#; 501].join(","));
