@@ -13,7 +13,7 @@ use contract_runtime::{
     },
 };
 
-use super::problems::truncate_pointer;
+use super::problems::{keyword_error, truncate_pointer};
 use crate::{
     codes::Code,
     server::ErrorResponse,
@@ -248,10 +248,7 @@ fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
     // value (DRF-11, A6).
     let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key" | "/schemaVersion");
     let findings = rejection.violations().into_iter().filter(|found| !not_schema(&found.pointer));
-    let error = |pointer: &str, keyword| {
-        ProblemError::builder().pointer(truncate_pointer(pointer)?).keyword(keyword).build().ok()
-    };
-    findings.filter_map(|found| error(&found.pointer, found.keyword)).collect()
+    findings.filter_map(|found| keyword_error(&found.pointer, found.keyword)).collect()
 }
 
 #[cfg(test)]

@@ -128,12 +128,18 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 fn to_problem_error(found: &Violation) -> Option<ProblemError> {
-    let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
     // DRF-06 defines this message.
     if found.keyword == "pattern" && found.schema.ends_with("#/properties/formatVersion") {
+        let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
         return error.message("unsupported major version").build().ok();
     }
-    error.keyword(found.keyword).build().ok()
+    keyword_error(&found.pointer, found.keyword)
+}
+
+/// Creates the error of a violated keyword. Its message contains no value (ERR-02).
+pub(super) fn keyword_error(pointer: &str, keyword: &str) -> Option<ProblemError> {
+    let error = ProblemError::builder().pointer(truncate_pointer(pointer)?);
+    error.keyword(keyword).message(format!("violates {keyword}")).build().ok()
 }
 
 /// Returns a pointer for a problem. A pointer of more than 200 characters is replaced by its longest ancestor
@@ -222,7 +228,13 @@ mod tests {
     fn violations_are_errors() {
         let problem = parse_problem::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
         assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", Some(400)));
-        assert_eq!(errors(&problem), [("/kind", Some("enum"), None), ("/refs", Some("minItems"), None)]);
+        assert_eq!(
+            errors(&problem),
+            [
+                ("/kind", Some("enum"), Some("violates enum")),
+                ("/refs", Some("minItems"), Some("violates minItems"))
+            ]
+        );
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
 
@@ -257,7 +269,7 @@ mod tests {
         }
         assert_eq!(
             errors(&parse_problem::<BlueprintDraft>(&draft("1"))),
-            [("/formatVersion", Some("type"), None)]
+            [("/formatVersion", Some("type"), Some("violates type"))]
         );
     }
 
@@ -283,7 +295,10 @@ mod tests {
         let fits = format!("/{}", "x".repeat(199));
         assert_eq!(
             errors(&problem),
-            [(parent.as_str(), Some("type"), None), (fits.as_str(), Some("type"), None)]
+            [
+                (parent.as_str(), Some("type"), Some("violates type")),
+                (fits.as_str(), Some("type"), Some("violates type"))
+            ]
         );
         for (length, fitting) in [(200, 200), (201, 0)] {
             let pointer = format!("/{}", "x".repeat(length - 1));
