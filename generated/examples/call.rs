@@ -58,14 +58,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::new("https://exchange.example", transport);
 
     let locations = client.catalog_locations().await?;
-    for location in &locations.items {
+    for location in locations.items.iter().flatten() {
         println!("  a place: {}", location.name);
     }
 
     match client.ships_read(ShipsReadOptions::new().limit(100)).await {
-        Ok(page) => println!("  {} ships", page.items.len()),
+        Ok(page) => println!("  {} ships", page.items.iter().flatten().count()),
         Err(Error::ErrorResponse(problem)) if problem.code.action() == Some(Action::NewLoginWithScope) => {
-            println!("  sign in again with the scope: {}", problem.detail);
+            println!("  sign in again with the scope: {}", problem.detail.as_deref().unwrap_or_default());
         }
         Err(other) => return Err(other.into()),
     }
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Invalid arguments are not sent.
     match client.ships_read(ShipsReadOptions::new().limit(5000)).await {
         Err(Error::InvalidRequest(violations)) => println!("not sent: {violations}"),
-        other => println!("unexpected: {:?}", other.map(|page| page.items.len())),
+        other => println!("unexpected: {:?}", other.map(|page| page.items.iter().flatten().count())),
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ const ANSWER: &str = r#"{
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let page = ShipPage::parse(ANSWER.as_bytes())?;
-    for ship in &page.items {
+    for ship in page.items.iter().flatten() {
         let unit = match &ship.org_unit {
             Some(unit) => unit.kind.unknown().map_or_else(
                 || unit.name.clone(),

@@ -5,4 +5,4 @@ pub mod error_responses;
 mod problems;
 #[cfg(feature = "client")]
 pub(crate) mod responses;
-mod values;
+pub(crate) mod values;

@@ -41,6 +41,7 @@ pub use contract_runtime::{Contract, DocumentError, Json, Map, Nullable, Number,
 pub use ext::error_responses;
 #[cfg(feature = "client")]
 pub use ext::responses::ProblemErrorExt;
+pub use ext::values::ChangeCounts;
 #[cfg(feature = "client")]
 pub use generated::client::{Client, Error, Response};
 pub use generated::*;

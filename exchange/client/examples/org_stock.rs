@@ -33,7 +33,7 @@ async fn main() -> common::Result {
     // The roster lists the holders. Their references are valid only for this program.
     let unit = UnitId::new("unit-squadron")?;
     let roster = exchange.api().org_stock_members(&unit).await.map_err(Error::from)?.into_body();
-    let holder = roster.items.first().ok_or("nobody can hold stock there")?;
+    let holder = roster.items.iter().flatten().next().ok_or("nobody can hold stock there")?;
     let ore = KnownItem { name: Some("Sandbox Ore".to_owned()), ..KnownItem::default() };
     let book_in = BookIn::builder()
         .unit(unit.clone())

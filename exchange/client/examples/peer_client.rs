@@ -163,7 +163,7 @@ async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), S
     peers.call_gateway("nonce").await?;
     let set = BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-1"}}]}"#)?;
     let key = if nonces { "the-key-of-a-write-2" } else { "the-key-of-a-write-1" };
-    ensure_equal(&api.blueprints_write(key, &set).await?.applied, &1)?;
+    ensure_equal(&api.blueprints_write(key, &set).await?.counts().applied, &1)?;
     let seen = peers.gateway_report().await?;
     ensure_equal(&seen.keys.iter().filter(|sent| *sent == key).count(), &2)?;
     ensure_equal(&seen.challenged, &(before.challenged + 1))?;

@@ -160,7 +160,8 @@ impl CatalogResolver {
         if let Some(known) = &*locations {
             return Ok(Arc::clone(known));
         }
-        let read: Arc<[Location]> = self.api.catalog_locations().await?.into_body().items.into();
+        let list = self.api.catalog_locations().await?.into_body();
+        let read: Arc<[Location]> = list.items.unwrap_or_default().into();
         *locations = Some(Arc::clone(&read));
         Ok(read)
     }
@@ -198,7 +199,9 @@ fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec
     }
     let resolution = |result| match result {
         ResolveResult::Resolved(result) => ReferenceResolution::Resolved(result.ref_),
-        ResolveResult::Ambiguous(result) => ReferenceResolution::Ambiguous(result.candidates),
+        ResolveResult::Ambiguous(result) => {
+            ReferenceResolution::Ambiguous(result.candidates.unwrap_or_default())
+        }
         // A result that a later version adds does not identify an entry (CON-12).
         ResolveResult::Unmatched(_) | ResolveResult::Unknown(_) => ReferenceResolution::Unmatched,
     };
@@ -206,7 +209,7 @@ fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec
         .into_iter()
         .map(|result| ReferenceLookup { resolution: resolution(result), loc_key_unresolved: false })
         .collect();
-    for warning in &warnings {
+    for warning in warnings.iter().flatten() {
         if let Some(lookup) = loc_key_unresolved(warning).and_then(|at| lookups.get_mut(at)) {
             lookup.loc_key_unresolved = true;
         }

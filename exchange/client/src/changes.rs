@@ -21,6 +21,7 @@ pub mod known;
 mod op;
 mod org_stock;
 mod outcome;
+mod partial_result;
 pub mod quantity;
 mod ships;
 mod split;
@@ -39,6 +40,7 @@ use exchange_api::{
     },
 };
 
+pub(crate) use self::partial_result::WriteResponse;
 pub use self::{
     op::ChangeOp,
     org_stock::{EntryOps, StockSelection},
@@ -303,7 +305,8 @@ impl<O: ChangeOp> ChangeBatch<O> {
         (self.ops, self.extensions)
     }
 
-    /// Assigns the results of the exchange to the ops.
+    /// Assigns the results of the exchange to the ops. Lists and counters may be missing from the result: an op
+    /// about which the rest does not decide is [`Unclear`](OpVerdict::Unclear).
     #[must_use]
     pub fn into_outcome(self, result: ChangeResult) -> ChangeSetOutcome<O> {
         ChangeSetOutcome::from_result(self, result)

@@ -29,6 +29,9 @@ use crate::{
 /// The number of writes per day if the service document sets no limit (LIM-19).
 pub(crate) const WRITES_PER_DAY: usize = 500;
 
+/// The maximum number of ops in a change set (LIM-01).
+const MAX_OPS: usize = 500;
+
 /// The service document of this connection, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
@@ -162,7 +165,7 @@ impl Connection {
         known: Option<&InstallationId>,
     ) -> Self {
         let installation_id = document.installation_id.clone().or_else(|| known.cloned());
-        let least = document.min_client_version.value();
+        let least = document.min_client_version.as_ref().and_then(|least| least.value());
         let update = least.filter(|least| is_older_version(identity.version(), least)).map(|least| {
             RequiredUpdate { minimum_version: least.clone(), current_version: identity.version().to_owned() }
         });
@@ -203,23 +206,25 @@ impl Connection {
             .permits(|scope| self.document.capabilities.iter().any(|capability| capability.as_str() == scope))
     }
 
-    /// Returns the limits that the service document sets for this client.
+    /// Returns the limits that the service document sets for this client; `None` if it contains none.
     #[must_use]
-    pub const fn limits(&self) -> &ServiceLimits {
-        &self.document.limits
+    pub const fn limits(&self) -> Option<&ServiceLimits> {
+        self.document.limits.as_ref()
     }
 
-    /// Returns the maximum number of ops in a change set: the document's limit, clamped to 1 to 500 (LIM-01).
+    /// Returns the maximum number of ops in a change set: the document's limit, clamped to 1 to 500 (LIM-01),
+    /// or 500 if it has none.
     #[must_use]
     pub fn max_ops(&self) -> usize {
-        usize::try_from(self.document.limits.batch_max_ops).unwrap_or(1).clamp(1, 500)
+        let limit = self.limits().and_then(|limits| limits.batch_max_ops);
+        limit.map_or(MAX_OPS, |ops| usize::try_from(ops).unwrap_or(1).clamp(1, MAX_OPS))
     }
 
     /// Returns the number of writes per day for this client and member: the document's quota, or 500 if it
     /// has none (SVC-04, LIM-19).
     #[must_use]
     pub fn writes_per_day(&self) -> usize {
-        let limit = self.document.limits.writes_per_day;
+        let limit = self.limits().and_then(|limits| limits.writes_per_day);
         limit.map_or(WRITES_PER_DAY, |writes| usize::try_from(writes).unwrap_or(1).max(1))
     }
 
@@ -232,7 +237,7 @@ impl Connection {
     /// Returns the announced deprecations of features.
     #[must_use]
     pub fn deprecations(&self) -> &[Deprecation] {
-        &self.document.deprecations
+        self.document.deprecations.as_deref().unwrap_or_default()
     }
 
     /// Returns the root URL of the documentation.

@@ -102,6 +102,10 @@ pub enum ErrorKind {
     /// The response is not a valid response of the exchange: a proxy or another server sent it, it is a
     /// redirect, or it is malformed.
     Protocol,
+    /// The exchange processed the call, but its response lacks a required member or contains an invalid one.
+    /// The client keeps its state: a feed stays at its position, and a write has to be compared with the
+    /// feed.
+    Unreadable,
     /// The secret store cannot be used.
     Secrets,
     /// A local file or folder cannot be used.
@@ -359,6 +363,8 @@ impl Error {
             ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
             // A response that is not from the exchange is usually the login page of a network.
             ErrorKind::Unreachable | ErrorKind::Protocol => Advice::Reconnect,
+            ErrorKind::Unreadable if self.has_no_idempotency_key() => Advice::Report,
+            ErrorKind::Unreadable => Advice::Synchronise,
             ErrorKind::OutcomeUnknown if self.has_no_idempotency_key() => Advice::TryAgain,
             ErrorKind::OutcomeUnknown => Advice::WaitForOutcome,
             ErrorKind::Clock => Advice::SetClock,
@@ -399,7 +405,7 @@ impl ErrorInner {
 /// Returns true if a call with an error of this kind and code may have been applied: its outcome is unknown,
 /// or the first request under its key is still being processed.
 fn may_have_been_applied(kind: ErrorKind, code: Option<&Code>) -> bool {
-    matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
+    matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol | ErrorKind::Unreadable)
         || code == Some(&Code::IdempotencyInProgress)
 }
 
@@ -446,6 +452,15 @@ fn error_kind_for_status(status: StatusCode) -> ErrorKind {
     }
 }
 
+/// Returns the kind of an error response that does not come from the exchange, such as the page of a proxy.
+fn error_kind_without_code(status: StatusCode) -> ErrorKind {
+    match error_kind_for_status(status) {
+        kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
+        _ if status.is_client_error() => ErrorKind::Protocol,
+        kind => kind,
+    }
+}
+
 /// Converts an error of the generated client. All other code of this crate uses only [`Error`].
 impl From<CallError<Problem>> for Error {
     fn from(error: CallError<Problem>) -> Self {
@@ -472,25 +487,26 @@ impl From<CallError<Problem>> for Error {
         match error {
             CallError::Transport(error) => Self::from_transport_error(error),
             CallError::ErrorResponse(answer) => {
-                let kind = error_kind_for_code(code.as_ref(), answer.status());
+                let kind = match &code {
+                    // Without a code, the body is not a problem of the exchange.
+                    None => error_kind_without_code(answer.status()),
+                    Some(code) => error_kind_for_code(Some(code), answer.status()),
+                };
                 let repeat = answer.extensions().get::<CallIdentity>().map(|called| called.repeat);
                 Self::from_inner(ErrorInner {
-                    problem: Some(Box::new(answer.into_body())),
+                    problem: code.is_some().then(|| Box::new(answer.into_body())),
                     repeat,
                     ..about(kind)
                 })
             }
             CallError::UnexpectedResponse(answer) => {
                 let kind = match (&code, answer.status()) {
-                    (None, status) if status.is_client_error() => match error_kind_for_status(status) {
-                        kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
-                        // The page of a proxy does not come from the exchange.
-                        _ => ErrorKind::Protocol,
-                    },
+                    (None, status) if status.is_client_error() => error_kind_without_code(status),
                     (None, status) if status.is_success() => match answer.reason() {
                         UnexpectedReason::Syntax { .. }
                         | UnexpectedReason::MissingBody
                         | UnexpectedReason::Encoding => ErrorKind::OutcomeUnknown,
+                        UnexpectedReason::Shape { .. } | UnexpectedReason::TooDeep => ErrorKind::Unreadable,
                         _ => ErrorKind::Protocol,
                     },
                     _ => error_kind_for_code(code.as_ref(), answer.status()),

@@ -8,6 +8,7 @@
 
 mod call_progress;
 mod call_state;
+mod null_members;
 mod send_conditions;
 mod settings;
 mod shared_limiter;
@@ -43,6 +44,7 @@ pub(crate) use self::wire::network_transport;
 use self::{
     call_progress::NextStep,
     call_state::{CallState, RequestOutcome},
+    null_members::remove_null_members,
 };
 pub use self::{
     call_state::CallStats,
@@ -342,6 +344,10 @@ impl TransportInner {
         };
         let response = response.instrument(span.clone()).await;
         let response = response.and_then(|response| limit_body_size(response, self.settings.max_body_size));
+        let response = response.map(|mut response| {
+            remove_null_members(operation, &mut response);
+            response
+        });
         let outcome = RequestOutcome::from_response(operation, response);
         match &outcome.response {
             Ok(response) => {

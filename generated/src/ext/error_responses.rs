@@ -13,7 +13,7 @@ use contract_runtime::{
     },
 };
 
-use super::problems::truncate_pointer;
+use super::problems::{keyword_error, truncate_pointer};
 use crate::{
     codes::Code,
     server::ErrorResponse,
@@ -188,11 +188,12 @@ fn build_response(status: StatusCode, headers: HeaderMap, body: String) -> Respo
 
 /// Adds the headers of every problem: its correlation id (GW-13) and the fixed `Retry-After`.
 fn with_standard_headers(problem: Problem) -> ErrorResponse {
-    let status = u16::try_from(problem.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
-    let id = HeaderValue::from_str(problem.correlation_id.as_str());
+    let status = problem.status.and_then(|status| u16::try_from(status).ok());
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    let id = problem.correlation_id.as_ref().and_then(|id| HeaderValue::from_str(id.as_str()).ok());
     let seconds = problem.code.retry_after_seconds();
     let mut error_response = ErrorResponse::new(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem);
-    if let Ok(id) = id {
+    if let Some(id) = id {
         error_response = error_response.with_header(CORRELATION_ID, id);
     }
     match seconds {
@@ -247,10 +248,7 @@ fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
     // value (DRF-11, A6).
     let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key" | "/schemaVersion");
     let findings = rejection.violations().into_iter().filter(|found| !not_schema(&found.pointer));
-    let error = |pointer: &str, keyword| {
-        ProblemError::builder().pointer(truncate_pointer(pointer)?).keyword(keyword).build().ok()
-    };
-    findings.filter_map(|found| error(&found.pointer, found.keyword)).collect()
+    findings.filter_map(|found| keyword_error(&found.pointer, found.keyword)).collect()
 }
 
 #[cfg(test)]
@@ -319,7 +317,7 @@ mod tests {
             (&reply.headers["retry-after"], &reply.headers["x-correlation-id"]),
             (&10.into(), &"c-1".parse().unwrap())
         );
-        assert_eq!((reply.body.status, reply.body.code.as_str()), (503, "RELAY_BUSY"));
+        assert_eq!((reply.body.status, reply.body.code.as_str()), (Some(503), "RELAY_BUSY"));
         assert!(reply.body.is_valid());
         let reply = sent(Problem::error_response(PlainCode::NotPermitted, id(), PATH));
         assert!(!reply.headers.contains_key("retry-after"));

@@ -34,12 +34,12 @@ impl Problem {
             path => path,
         };
         Self {
-            status: code.status().map_or(500, i64::from),
-            title: code.title().unwrap_or_default().to_owned(),
-            detail: code.detail().unwrap_or_default().to_owned(),
+            status: Some(code.status().map_or(500, i64::from)),
+            title: Some(code.title().unwrap_or_default().to_owned()),
+            detail: Some(code.detail().unwrap_or_default().to_owned()),
             code,
             instance: Some(instance.to_owned()),
-            correlation_id,
+            correlation_id: Some(correlation_id),
             errors: None,
             confirmation_url: None,
             #[allow(deprecated, reason = "all fields are listed, including deprecated ones")]
@@ -98,16 +98,18 @@ impl Problem {
 /// of the registry, and an invalid code or id is omitted.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match is_code(self.code.as_str()) {
-            true => write!(f, "{} ({})", self.code, self.status)?,
-            false => write!(f, "status {}", self.status)?,
+        match (is_code(self.code.as_str()), self.status) {
+            (true, Some(status)) => write!(f, "{} ({status})", self.code)?,
+            (true, None) => write!(f, "{}", self.code)?,
+            (false, Some(status)) => write!(f, "status {status}")?,
+            (false, None) => write!(f, "an unnamed problem")?,
         }
         if let Some(title) = self.code.title() {
             write!(f, ": {title}")?;
         }
-        match is_id(self.correlation_id.as_str()) {
-            true => write!(f, " [correlation id {}]", self.correlation_id),
-            false => Ok(()),
+        match self.correlation_id.as_ref().filter(|id| is_id(id.as_str())) {
+            Some(id) => write!(f, " [correlation id {id}]"),
+            None => Ok(()),
         }
     }
 }
@@ -126,12 +128,18 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 fn to_problem_error(found: &Violation) -> Option<ProblemError> {
-    let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
     // DRF-06 defines this message.
     if found.keyword == "pattern" && found.schema.ends_with("#/properties/formatVersion") {
+        let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
         return error.message("unsupported major version").build().ok();
     }
-    error.keyword(found.keyword).build().ok()
+    keyword_error(&found.pointer, found.keyword)
+}
+
+/// Creates the error of a violated keyword. Its message contains no value (ERR-02).
+pub(super) fn keyword_error(pointer: &str, keyword: &str) -> Option<ProblemError> {
+    let error = ProblemError::builder().pointer(truncate_pointer(pointer)?);
+    error.keyword(keyword).message(format!("violates {keyword}")).build().ok()
 }
 
 /// Returns a pointer for a problem. A pointer of more than 200 characters is replaced by its longest ancestor
@@ -191,7 +199,7 @@ mod tests {
             let mut problem = Problem::from_code(code.clone(), id(), PATH);
             let sent = if code.retired() == Some(false) { code.as_str() } else { "INTERNAL_ERROR" };
             assert_eq!(problem.code.as_str(), sent);
-            assert_eq!(Some(problem.status), problem.code.status().map(i64::from), "{code}");
+            assert_eq!(problem.status, problem.code.status().map(i64::from), "{code}");
             assert_eq!(problem.instance.as_deref(), Some(PATH), "{code}");
             if *code == Code::MassChangeConfirmationRequired {
                 problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/c").ok();
@@ -219,8 +227,14 @@ mod tests {
     #[test]
     fn violations_are_errors() {
         let problem = parse_problem::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
-        assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", 400));
-        assert_eq!(errors(&problem), [("/kind", Some("enum"), None), ("/refs", Some("minItems"), None)]);
+        assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", Some(400)));
+        assert_eq!(
+            errors(&problem),
+            [
+                ("/kind", Some("enum"), Some("violates enum")),
+                ("/refs", Some("minItems"), Some("violates minItems"))
+            ]
+        );
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
 
@@ -235,7 +249,7 @@ mod tests {
         ] {
             let document = format!(r#"{{"ops": [{}]}}"#, vec![op; 501].join(","));
             let problem = parse_problem::<ShipChangeSet>(&document);
-            assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", 413), "{op}");
+            assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", Some(413)), "{op}");
             assert_eq!(problem.errors, None, "{op}");
         }
         let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec![r#"{"bt": "1"}"#; 501].join(","));
@@ -255,7 +269,7 @@ mod tests {
         }
         assert_eq!(
             errors(&parse_problem::<BlueprintDraft>(&draft("1"))),
-            [("/formatVersion", Some("type"), None)]
+            [("/formatVersion", Some("type"), Some("violates type"))]
         );
     }
 
@@ -281,7 +295,10 @@ mod tests {
         let fits = format!("/{}", "x".repeat(199));
         assert_eq!(
             errors(&problem),
-            [(parent.as_str(), Some("type"), None), (fits.as_str(), Some("type"), None)]
+            [
+                (parent.as_str(), Some("type"), Some("violates type")),
+                (fits.as_str(), Some("type"), Some("violates type"))
+            ]
         );
         for (length, fitting) in [(200, 200), (201, 0)] {
             let pointer = format!("/{}", "x".repeat(length - 1));

@@ -40,9 +40,12 @@ impl ProblemErrorExt for Error<Problem> {
 
     fn correlation_id(&self) -> Option<String> {
         let from_problem = match self {
-            Self::ErrorResponse(response) => {
-                Some(response.body().correlation_id.as_str().to_owned()).filter(|id| is_id(id))
-            }
+            Self::ErrorResponse(response) => response
+                .body()
+                .correlation_id
+                .as_ref()
+                .map(|id| id.as_str().to_owned())
+                .filter(|id| is_id(id)),
             Self::UnexpectedResponse(_) => None,
             _ => return None,
         };
@@ -58,8 +61,13 @@ impl ProblemErrorExt for Error<Problem> {
 
     fn describe(&self) -> String {
         match (self, self.code(), self.correlation_id()) {
-            (Self::ErrorResponse(response), ..) => {
-                format!("the server rejected the request: {}", response.body())
+            (Self::ErrorResponse(response), code, id) => {
+                let message = format!("the server rejected the request: {}", response.body());
+                // A problem without an id is found by the id of the header.
+                match id.filter(|_| code.is_some() && response.body().correlation_id.is_none()) {
+                    Some(id) => format!("{message} [correlation id {id}]"),
+                    None => message,
+                }
             }
             (_, Some(code), Some(id)) => format!("{self} ({code}) [correlation id {id}]"),
             (_, Some(code), None) => format!("{self} ({code})"),
@@ -142,7 +150,9 @@ mod tests {
         assert!(error.describe().contains("VERSION_CONFLICT"), "{}", error.describe());
         let error = call_with_error(409, Some("c-2"), without);
         assert_eq!(code_and_id(&error), (some("VERSION_CONFLICT"), some("c-2")));
-        assert!(error.describe().ends_with("(VERSION_CONFLICT) [correlation id c-2]"));
+        let expected =
+            "the server rejected the request: VERSION_CONFLICT (409): Version conflict [correlation id c-2]";
+        assert_eq!(error.describe(), expected);
         let error = call_with_error(429, None, r#"{"code": "LATER_CODE", "correlationId": "c-3"}"#);
         assert_eq!(code_and_id(&error), (some("LATER_CODE"), some("c-3")));
     }
@@ -179,7 +189,8 @@ mod tests {
             assert_eq!(code_and_id(&error), (None, None), "{body}");
             assert!(!error.describe().contains("hush"), "{}", error.describe());
         }
-        let long = format!(r#"{{"code": "RATE_LIMITED", "x": "{}"}}"#, "x".repeat(MAX_INSPECTED_BYTES));
+        let long =
+            format!(r#"{{"code": "RATE_LIMITED", "title": 7, "x": "{}"}}"#, "x".repeat(MAX_INSPECTED_BYTES));
         assert_eq!(code_and_id(&call_with_error(429, None, &long)), (None, None));
     }
 }

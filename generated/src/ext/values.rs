@@ -2,7 +2,32 @@
 
 use contract_runtime::{Contract, Map, Number, violation::Violations};
 
-use crate::types::{CatalogKey, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit};
+use crate::types::{
+    CatalogKey, ChangeResult, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit,
+};
+
+/// The counters of a change result. A missing counter is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    /// The number of ops that changed something.
+    pub applied: i64,
+    /// The number of ops whose requested state already existed.
+    pub unchanged: i64,
+    /// The number of other ops.
+    pub not_applied: i64,
+}
+
+impl ChangeResult {
+    /// Returns the counters.
+    #[must_use]
+    pub fn counts(&self) -> ChangeCounts {
+        ChangeCounts {
+            applied: self.applied.unwrap_or(0),
+            unchanged: self.unchanged.unwrap_or(0),
+            not_applied: self.not_applied.unwrap_or(0),
+        }
+    }
+}
 
 impl Quantity {
     /// Creates an exact amount of SCU: `Quantity::scu("12.5".parse()?)`.

@@ -293,11 +293,11 @@ pub struct BlueprintPage {
     /// Blueprints in the member's set.
     ///
     /// Limits: at most 1000 entries.
-    pub items: Vec<Blueprint>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    pub items: Option<Vec<Blueprint>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub removed: Vec<Tombstone>,
+    pub removed: Option<Vec<Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -308,23 +308,19 @@ pub struct BlueprintPage {
 
 ::contract_runtime::object! {
     BlueprintPage {
-        required {
-            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
-        }
+        required { next_cursor = "nextCursor", has_more = "hasMore" }
+        optional { items = "items", removed = "removed" }
         nested { items = "items", removed = "removed" }
-        new {
-            items: items Vec<Blueprint>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool,
-        }
+        new { next_cursor: plain Cursor, has_more: plain bool }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     BlueprintPage BlueprintPageBuilder {
-        required {
+        required { next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore" }
+        optional {
             items: items Vec<Blueprint> = "items", removed: items Vec<Tombstone> = "removed",
-            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
         }
     }
 }
@@ -335,24 +331,34 @@ impl Contract for BlueprintPage {
     );
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
-            && self.removed.len() <= 1000
-            && self.removed.iter().all(|value| value.is_valid())
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+            })
             && self
                 .removed
-                .iter()
-                .all(|value| {
-                    if matches!(& value.removed_by.channel, RemovalChannel::Client) {
-                        value.removed_by.client_id.is_some()
-                            && value.removed_by.installation_id.is_some()
-                    } else {
-                        !matches!(
-                            & value.removed_by.channel, RemovalChannel::Web |
-                            RemovalChannel::App | RemovalChannel::System
-                        )
-                            || !(value.removed_by.client_id.is_some()
-                                || value.removed_by.installation_id.is_some())
-                    }
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                        && value
+                            .iter()
+                            .all(|value| {
+                                if matches!(
+                                    & value.removed_by.channel, RemovalChannel::Client
+                                ) {
+                                    value.removed_by.client_id.is_some()
+                                        && value.removed_by.installation_id.is_some()
+                                } else {
+                                    !matches!(
+                                        & value.removed_by.channel, RemovalChannel::Web |
+                                        RemovalChannel::App | RemovalChannel::System
+                                    )
+                                        || !(value.removed_by.client_id.is_some()
+                                            || value.removed_by.installation_id.is_some())
+                                }
+                            })
                 }) && self.next_cursor.is_valid()
             && is_disjoint(&self.extra, Self::DECLARED)
     }

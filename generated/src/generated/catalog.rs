@@ -20,10 +20,10 @@ pub struct AmbiguousResult {
     ///
     /// Limits: 0 to 499.
     pub index: i64,
-    /// The entries it may be.
+    /// The entries it may be. Absent means none that can be named.
     ///
     /// Limits: 1 to 10 entries.
-    pub candidates: Vec<CatalogEntry>,
+    pub candidates: Option<Vec<CatalogEntry>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
@@ -31,16 +31,18 @@ pub struct AmbiguousResult {
 ::contract_runtime::object! {
     AmbiguousResult {
         tag { status = "status" is "ambiguous" }
-        required { index = "index", candidates = "candidates" }
+        required { index = "index" }
+        optional { candidates = "candidates" }
         nested { candidates = "candidates" }
-        new { index: plain i64, candidates: items Vec<CatalogEntry> }
+        new { index: plain i64 }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     AmbiguousResult AmbiguousResultBuilder {
-        required { index: one i64 = "index", candidates: items Vec<CatalogEntry> = "candidates" }
+        required { index: one i64 = "index" }
+        optional { candidates: items Vec<CatalogEntry> = "candidates" }
     }
 }
 
@@ -50,10 +52,14 @@ impl Contract for AmbiguousResult {
     );
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
-            && self.candidates.len() <= 10
-            && self.candidates.iter().all(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+        self.index >= 0 && self.index <= 499
+            && self
+                .candidates
+                .as_ref()
+                .is_none_or(|value| {
+                    !value.is_empty() && value.len() <= 10
+                        && value.iter().all(|value| value.is_valid())
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,28 +68,27 @@ impl Contract for AmbiguousResult {
 /// The warehouse's locations that are not hidden: the only places a stock lot or ship can be at. Read it once per session.
 ///
 /// Schema: `location-list.schema.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct LocationList {
     /// The locations, ordered by name.
     ///
     /// Limits: at most 10000 entries.
-    pub items: Vec<Location>,
+    pub items: Option<Vec<Location>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     LocationList {
-        required { items = "items" }
+        optional { items = "items" }
         nested { items = "items" }
-        new { items: items Vec<Location> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     LocationList LocationListBuilder {
-        required { items: items Vec<Location> = "items" }
+        optional { items: items Vec<Location> = "items" }
     }
 }
 
@@ -91,8 +96,12 @@ impl Contract for LocationList {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::LOCATION_LIST);
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 10000 && value.iter().all(|value| value.is_valid())
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -149,29 +158,28 @@ pub struct ResolveResponse {
     ///
     /// Limits: 1 to 500 entries.
     pub results: Vec<ResolveResult>,
-    /// What was accepted but not understood, such as `LOC_KEY_UNRESOLVED` at `/refs/0/locKey`. Further warnings are dropped.
+    /// What was accepted but not understood, such as `LOC_KEY_UNRESOLVED` at `/refs/0/locKey`. Further warnings are dropped. Absent means none.
     ///
     /// Limits: at most 50 entries.
-    pub warnings: Vec<Warning>,
+    pub warnings: Option<Vec<Warning>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     ResolveResponse {
-        required { results = "results", warnings = "warnings" }
+        required { results = "results" }
+        optional { warnings = "warnings" }
         nested { results = "results", warnings = "warnings" }
-        new { results: into_list Vec<ResolveResult>, warnings: items Vec<Warning> }
+        new { results: into_list Vec<ResolveResult> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ResolveResponse ResolveResponseBuilder {
-        required {
-            results: into_list Vec<ResolveResult> = "results",
-            warnings: items Vec<Warning> = "warnings",
-        }
+        required { results: into_list Vec<ResolveResult> = "results" }
+        optional { warnings: items Vec<Warning> = "warnings" }
     }
 }
 
@@ -181,9 +189,12 @@ impl Contract for ResolveResponse {
     fn is_valid(&self) -> bool {
         !self.results.is_empty() && self.results.len() <= 500
             && self.results.iter().all(|value| value.is_valid())
-            && self.warnings.len() <= 50
-            && self.warnings.iter().all(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+            && self
+                .warnings
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 50 && value.iter().all(|value| value.is_valid())
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

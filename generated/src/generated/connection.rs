@@ -403,11 +403,11 @@ pub struct ServiceDocument {
     /// Id of this installation: store it. Absent when the server could not look it up.
     pub installation_id: Option<InstallationId>,
     /// Limits that hold for this client.
-    pub limits: ServiceLimits,
+    pub limits: Option<ServiceLimits>,
     /// Deprecated features. Empty in v1 today.
     ///
     /// Limits: at most 100 entries.
-    pub deprecations: Vec<Deprecation>,
+    pub deprecations: Option<Vec<Deprecation>>,
     /// Root of the documentation site.
     ///
     /// Limits: at most 2048 characters; format `uri`.
@@ -415,24 +415,22 @@ pub struct ServiceDocument {
     /// The registry's minimum version of this client, or null when it sets none. Below it every call is `403 CLIENT_VERSION_UNSUPPORTED`.
     ///
     /// Limits: 1 to 64 characters.
-    pub min_client_version: Nullable<String>,
+    pub min_client_version: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     ServiceDocument {
-        required {
-            api_version = "apiVersion", capabilities = "capabilities", limits = "limits",
-            deprecations = "deprecations", docs_url = "docsUrl",
+        required { api_version = "apiVersion", capabilities = "capabilities", docs_url = "docsUrl" }
+        optional {
+            installation_id = "installationId", limits = "limits", deprecations = "deprecations",
             min_client_version = "minClientVersion",
         }
-        optional { installation_id = "installationId" }
         nested { limits = "limits", deprecations = "deprecations" }
         new {
             api_version: into String, capabilities: items Vec<super::scopes::Scope>,
-            limits: plain ServiceLimits, deprecations: items Vec<Deprecation>,
-            docs_url: into String, min_client_version: plain Nullable<String>,
+            docs_url: into String,
         }
         extra undeclared
     }
@@ -443,11 +441,14 @@ pub struct ServiceDocument {
         required {
             api_version: one String = "apiVersion",
             capabilities: items Vec<super::scopes::Scope> = "capabilities",
+            docs_url: one String = "docsUrl",
+        }
+        optional {
+            installation_id: one InstallationId = "installationId",
             limits: one ServiceLimits = "limits",
-            deprecations: items Vec<Deprecation> = "deprecations", docs_url: one String = "docsUrl",
+            deprecations: items Vec<Deprecation> = "deprecations",
             min_client_version: one Nullable<String> = "minClientVersion",
         }
-        optional { installation_id: one InstallationId = "installationId" }
     }
 }
 
@@ -466,27 +467,34 @@ impl Contract for ServiceDocument {
                     value,
                     schemas::validator(schemas::SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE),
                 )) && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
-            && self.limits.is_valid() && self.deprecations.len() <= 100
-            && self.deprecations.iter().all(|value| value.is_valid())
-            && char_count_at_most(&self.docs_url, 2048)
-            && match &self.min_client_version {
-                Nullable::Null => true,
-                Nullable::Value(value) => {
-                    !value.is_empty() && char_count_at_most(value, 64)
-                }
-            } && is_disjoint(&self.extra, Self::DECLARED)
+            && self.limits.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .deprecations
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 100 && value.iter().all(|value| value.is_valid())
+                }) && char_count_at_most(&self.docs_url, 2048)
+            && self
+                .min_client_version
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => {
+                        !value.is_empty() && char_count_at_most(value, 64)
+                    }
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
 /// Limits that hold for this client.
 ///
 /// Schema: `service-document.schema.json#/$defs/serviceLimits`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ServiceLimits {
     /// Most ops of a change set: 500 in v1.
     ///
     /// Limits: 1 to 500.
-    pub batch_max_ops: i64,
+    pub batch_max_ops: Option<i64>,
     /// Requests per member and minute. Only when the registry sets this client's own limit.
     ///
     /// Limits: 1 to 1200.
@@ -501,17 +509,18 @@ pub struct ServiceLimits {
 
 ::contract_runtime::object! {
     ServiceLimits {
-        required { batch_max_ops = "batchMaxOps" }
-        optional { requests_per_minute = "requestsPerMinute", writes_per_day = "writesPerDay" }
-        new { batch_max_ops: plain i64 }
+        optional {
+            batch_max_ops = "batchMaxOps", requests_per_minute = "requestsPerMinute",
+            writes_per_day = "writesPerDay",
+        }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ServiceLimits ServiceLimitsBuilder {
-        required { batch_max_ops: one i64 = "batchMaxOps" }
         optional {
+            batch_max_ops: one i64 = "batchMaxOps",
             requests_per_minute: one i64 = "requestsPerMinute",
             writes_per_day: one i64 = "writesPerDay",
         }
@@ -524,7 +533,7 @@ impl Contract for ServiceLimits {
     );
 
     fn is_valid(&self) -> bool {
-        self.batch_max_ops >= 1 && self.batch_max_ops <= 500
+        self.batch_max_ops.as_ref().is_none_or(|value| *value >= 1 && *value <= 500)
             && self
                 .requests_per_minute
                 .as_ref()

@@ -1121,11 +1121,11 @@ pub struct OrgStockEntry {
     /// The job orders it is earmarked to.
     ///
     /// Limits: at most 1000 entries.
-    pub job_orders: Vec<JobOrderEarmark>,
+    pub job_orders: Option<Vec<JobOrderEarmark>>,
     /// The missions it is earmarked to.
     ///
     /// Limits: at most 1000 entries.
-    pub missions: Vec<MissionEarmark>,
+    pub missions: Option<Vec<MissionEarmark>>,
     /// The part not earmarked: once to job orders, once to missions.
     pub free: EarmarkSplit,
     /// Members that the contract does not declare, kept unchanged.
@@ -1135,18 +1135,16 @@ pub struct OrgStockEntry {
 ::contract_runtime::object! {
     OrgStockEntry {
         required {
-            id = "id", version = "version", holder = "holder", quantity = "quantity",
-            job_orders = "jobOrders", missions = "missions", free = "free",
+            id = "id", version = "version", holder = "holder", quantity = "quantity", free = "free",
         }
-        optional { note = "note" }
+        optional { note = "note", job_orders = "jobOrders", missions = "missions" }
         nested {
             holder = "holder", quantity = "quantity", job_orders = "jobOrders",
             missions = "missions", free = "free",
         }
         new {
             id: plain EntryId, version: plain EntryVersion, holder: into Holder,
-            quantity: plain Quantity, job_orders: items Vec<JobOrderEarmark>,
-            missions: items Vec<MissionEarmark>, free: plain EarmarkSplit,
+            quantity: plain Quantity, free: plain EarmarkSplit,
         }
         extra undeclared
     }
@@ -1157,10 +1155,12 @@ pub struct OrgStockEntry {
         required {
             id: one EntryId = "id", version: one EntryVersion = "version",
             holder: one Holder = "holder", quantity: one Quantity = "quantity",
-            job_orders: items Vec<JobOrderEarmark> = "jobOrders",
-            missions: items Vec<MissionEarmark> = "missions", free: one EarmarkSplit = "free",
+            free: one EarmarkSplit = "free",
         }
-        optional { note: one String = "note" }
+        optional {
+            note: one String = "note", job_orders: items Vec<JobOrderEarmark> = "jobOrders",
+            missions: items Vec<MissionEarmark> = "missions",
+        }
     }
 }
 
@@ -1171,10 +1171,18 @@ impl Contract for OrgStockEntry {
         self.id.is_valid() && self.version.is_valid() && self.holder.is_valid()
             && self.quantity.is_valid()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
-            && self.job_orders.len() <= 1000
-            && self.job_orders.iter().all(|value| value.is_valid())
-            && self.missions.len() <= 1000
-            && self.missions.iter().all(|value| value.is_valid()) && self.free.is_valid()
+            && self
+                .job_orders
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                })
+            && self
+                .missions
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                }) && self.free.is_valid()
             && (!(match &self.holder {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
@@ -1279,23 +1287,25 @@ pub struct OrgStockMembers {
     /// The unit's direct members, ordered by name.
     ///
     /// Limits: at most 10000 entries.
-    pub items: Vec<RosterMember>,
+    pub items: Option<Vec<RosterMember>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     OrgStockMembers {
-        required { unit = "unit", items = "items" }
+        required { unit = "unit" }
+        optional { items = "items" }
         nested { unit = "unit", items = "items" }
-        new { unit: plain UnitRef, items: items Vec<RosterMember> }
+        new { unit: plain UnitRef }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     OrgStockMembers OrgStockMembersBuilder {
-        required { unit: one UnitRef = "unit", items: items Vec<RosterMember> = "items" }
+        required { unit: one UnitRef = "unit" }
+        optional { items: items Vec<RosterMember> = "items" }
     }
 }
 
@@ -1303,9 +1313,13 @@ impl Contract for OrgStockMembers {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_STOCK_MEMBERS);
 
     fn is_valid(&self) -> bool {
-        self.unit.is_valid() && self.items.len() <= 10000
-            && self.items.iter().all(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+        self.unit.is_valid()
+            && self
+                .items
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 10000 && value.iter().all(|value| value.is_valid())
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1391,11 +1405,11 @@ pub struct OrgStockPage {
     /// Lots that hold stock.
     ///
     /// Limits: at most 1000 entries.
-    pub items: Vec<OrgStockLot>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    pub items: Option<Vec<OrgStockLot>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub removed: Vec<Tombstone>,
+    pub removed: Option<Vec<Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -1410,15 +1424,10 @@ pub struct OrgStockPage {
 
 ::contract_runtime::object! {
     OrgStockPage {
-        required {
-            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
-            units = "units",
-        }
+        required { next_cursor = "nextCursor", has_more = "hasMore", units = "units" }
+        optional { items = "items", removed = "removed" }
         nested { items = "items", removed = "removed", units = "units" }
-        new {
-            items: items Vec<OrgStockLot>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool, units: items Vec<OrgUnit>,
-        }
+        new { next_cursor: plain Cursor, has_more: plain bool, units: items Vec<OrgUnit> }
         extra undeclared
     }
 }
@@ -1426,9 +1435,11 @@ pub struct OrgStockPage {
 ::contract_runtime::builder! {
     OrgStockPage OrgStockPageBuilder {
         required {
-            items: items Vec<OrgStockLot> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
             units: items Vec<OrgUnit> = "units",
+        }
+        optional {
+            items: items Vec<OrgStockLot> = "items", removed: items Vec<Tombstone> = "removed",
         }
     }
 }
@@ -1439,10 +1450,18 @@ impl Contract for OrgStockPage {
     );
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
-            && self.removed.len() <= 1000
-            && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid() && self.units.len() <= 1000
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+            })
+            && self
+                .removed
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                }) && self.next_cursor.is_valid() && self.units.len() <= 1000
             && contract::all_distinct(&self.units)
             && self.units.iter().all(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)

@@ -112,28 +112,27 @@ impl Contract for OrgUnitKind {
 /// The units that the member directly belongs to.
 ///
 /// Schema: `org-unit-list.schema.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrgUnitList {
     /// The units, ordered by name.
     ///
     /// Limits: at most 1000 entries; unique items.
-    pub items: Vec<OrgUnit>,
+    pub items: Option<Vec<OrgUnit>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     OrgUnitList {
-        required { items = "items" }
+        optional { items = "items" }
         nested { items = "items" }
-        new { items: items Vec<OrgUnit> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     OrgUnitList OrgUnitListBuilder {
-        required { items: items Vec<OrgUnit> = "items" }
+        optional { items: items Vec<OrgUnit> = "items" }
     }
 }
 
@@ -141,9 +140,13 @@ impl Contract for OrgUnitList {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::ORG_UNIT_LIST);
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && contract::all_distinct(&self.items)
-            && self.items.iter().all(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 1000 && contract::all_distinct(value)
+                    && value.iter().all(|value| value.is_valid())
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

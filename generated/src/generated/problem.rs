@@ -104,23 +104,23 @@ pub struct Problem {
     /// The HTTP status of the answer.
     ///
     /// Limits: 400 to 599.
-    pub status: i64,
+    pub status: Option<i64>,
     /// What went wrong. Handle an unknown code by `status`.
     pub code: super::codes::Code,
     /// The kind of refusal in a few English words.
     ///
     /// Limits: at most 200 characters.
-    pub title: String,
+    pub title: Option<String>,
     /// A fixed English text per code.
     ///
     /// Limits: at most 2000 characters.
-    pub detail: String,
+    pub detail: Option<String>,
     /// The path of the request.
     ///
     /// Limits: at most 2048 characters; format `uri-reference`.
     pub instance: Option<String>,
     /// Names this exchange in logs: the client's own `X-Correlation-Id`, or one made by the server.
-    pub correlation_id: CorrelationId,
+    pub correlation_id: Option<CorrelationId>,
     /// Where the request breaks its schema. Pointers only, never values.
     ///
     /// Limits: at most 50 entries.
@@ -138,32 +138,25 @@ pub struct Problem {
 
 ::contract_runtime::object! {
     Problem {
-        required {
-            status = "status", code = "code", title = "title", detail = "detail",
-            correlation_id = "correlationId",
-        }
+        required { code = "code" }
         optional {
-            instance = "instance", errors = "errors", confirmation_url = "confirmationUrl",
-            retry_after_seconds = "retryAfterSeconds",
+            status = "status", title = "title", detail = "detail", instance = "instance",
+            correlation_id = "correlationId", errors = "errors",
+            confirmation_url = "confirmationUrl", retry_after_seconds = "retryAfterSeconds",
         }
         nested { errors = "errors" }
-        new {
-            status: plain i64, code: plain super::codes::Code, title: into String,
-            detail: into String, correlation_id: plain CorrelationId,
-        }
+        new { code: plain super::codes::Code }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     Problem ProblemBuilder {
-        required {
-            status: one i64 = "status", code: one super::codes::Code = "code",
-            title: one String = "title", detail: one String = "detail",
-            correlation_id: one CorrelationId = "correlationId",
-        }
+        required { code: one super::codes::Code = "code" }
         optional {
-            instance: one String = "instance", errors: items Vec<ProblemError> = "errors",
+            status: one i64 = "status", title: one String = "title", detail: one String = "detail",
+            instance: one String = "instance", correlation_id: one CorrelationId = "correlationId",
+            errors: items Vec<ProblemError> = "errors",
             confirmation_url: one ConfirmationUrl = "confirmationUrl",
             retry_after_seconds: one i64 = "retryAfterSeconds",
         }
@@ -174,14 +167,14 @@ impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::PROBLEM);
 
     fn is_valid(&self) -> bool {
-        self.status >= 400 && self.status <= 599
+        self.status.as_ref().is_none_or(|value| *value >= 400 && *value <= 599)
             && contract::satisfies_schema(
                 &self.code,
                 schemas::validator(schemas::PROBLEM_DEFS_PROBLEM_CODE),
-            ) && char_count_at_most(&self.title, 200)
-            && char_count_at_most(&self.detail, 2000)
+            ) && self.title.as_ref().is_none_or(|value| char_count_at_most(value, 200))
+            && self.detail.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
             && self.instance.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
-            && self.correlation_id.is_valid()
+            && self.correlation_id.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .errors
                 .as_ref()

@@ -12,7 +12,7 @@
 //!
 //! * `exchange/v1/blueprint.schema.json` sha256 d866d360f5b9cf41
 //!
-//! * `exchange/v1/change-result.schema.json` sha256 6c260ec73cf930eb
+//! * `exchange/v1/change-result.schema.json` sha256 65c034a94460cd37
 //!
 //! * `exchange/v1/change-set.schema.json` sha256 9d0019548617f42b
 //!
@@ -26,7 +26,7 @@
 //!
 //! * `exchange/v1/item-ref.schema.json` sha256 7540fb6369d6eda4
 //!
-//! * `exchange/v1/location-list.schema.json` sha256 9619e92e7d2fb53e
+//! * `exchange/v1/location-list.schema.json` sha256 0dda75a1da072bac
 //!
 //! * `exchange/v1/location-ref.schema.json` sha256 eda3511d6d74ce72
 //!
@@ -36,19 +36,19 @@
 //!
 //! * `exchange/v1/org-demand.schema.json` sha256 e0cce6e4fdb1d8d7
 //!
-//! * `exchange/v1/org-stock-entry.schema.json` sha256 8bc86e96e05f2b75
+//! * `exchange/v1/org-stock-entry.schema.json` sha256 bdb4457dd3ce8139
 //!
 //! * `exchange/v1/org-stock-lot.schema.json` sha256 dc79a4ac285af093
 //!
-//! * `exchange/v1/org-stock-members.schema.json` sha256 b1c5b96dba67dbb3
+//! * `exchange/v1/org-stock-members.schema.json` sha256 ee93e5ecf0874558
 //!
-//! * `exchange/v1/org-unit-list.schema.json` sha256 6e4ae80db7e3d310
+//! * `exchange/v1/org-unit-list.schema.json` sha256 dca75c77d3c08c3a
 //!
 //! * `exchange/v1/org-unit.schema.json` sha256 7ccbe23b37c53be8
 //!
-//! * `exchange/v1/page.schema.json` sha256 c7cd3fa6e3518cf5
+//! * `exchange/v1/page.schema.json` sha256 fdae65187da4df94
 //!
-//! * `exchange/v1/problem.schema.json` sha256 527d43e632e2c8e3
+//! * `exchange/v1/problem.schema.json` sha256 4e91006d08f20e39
 //!
 //! * `exchange/v1/provenance.schema.json` sha256 6714aa767b4bfe5f
 //!
@@ -60,11 +60,11 @@
 //!
 //! * `exchange/v1/resolve-request.schema.json` sha256 60cfad647449889f
 //!
-//! * `exchange/v1/resolve-response.schema.json` sha256 85aab1ba6c50e072
+//! * `exchange/v1/resolve-response.schema.json` sha256 22243904e4807f29
 //!
-//! * `exchange/v1/service-document.schema.json` sha256 9b6e8b7eec3f8ec2
+//! * `exchange/v1/service-document.schema.json` sha256 73cb7c615212de44
 //!
-//! * `exchange/v1/ship.schema.json` sha256 82b702f6ab83f851
+//! * `exchange/v1/ship.schema.json` sha256 2347fd90eb0ace53
 //!
 //! * `exchange/v1/stock-lot.schema.json` sha256 1d2d0cab1335a2be
 //!

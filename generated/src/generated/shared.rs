@@ -143,23 +143,23 @@ pub struct ChangeResult {
     /// Ops that changed something.
     ///
     /// Limits: 0 to 500.
-    pub applied: i64,
+    pub applied: Option<i64>,
     /// Ops that found what they asked for.
     ///
     /// Limits: 0 to 500.
-    pub unchanged: i64,
+    pub unchanged: Option<i64>,
     /// The other ops.
     ///
     /// Limits: 0 to 500.
-    pub not_applied: i64,
-    /// Every op not applied, unchanged ones included.
+    pub not_applied: Option<i64>,
+    /// Every op not applied, unchanged ones included. Absent means none.
     ///
     /// Limits: at most 500 entries.
-    pub results: Vec<OpOutcome>,
-    /// What was accepted but not understood. Further warnings are dropped.
+    pub results: Option<Vec<OpOutcome>>,
+    /// What was accepted but not understood. Further warnings are dropped. Absent means none.
     ///
     /// Limits: at most 50 entries.
-    pub warnings: Vec<Warning>,
+    pub warnings: Option<Vec<Warning>>,
     /// Ships only: mission units that removed ships were detached from.
     ///
     /// Limits: at least 0; format `int64`.
@@ -181,31 +181,26 @@ pub struct ChangeResult {
 
 ::contract_runtime::object! {
     ChangeResult {
-        required {
-            dry_run = "dryRun", applied = "applied", unchanged = "unchanged",
-            not_applied = "notApplied", results = "results", warnings = "warnings",
-        }
+        required { dry_run = "dryRun" }
         optional {
+            applied = "applied", unchanged = "unchanged", not_applied = "notApplied",
+            results = "results", warnings = "warnings",
             detached_from_missions = "detachedFromMissions", offers_reduced = "offersReduced",
             offers_removed = "offersRemoved", cursor = "cursor",
         }
         nested { results = "results", warnings = "warnings" }
-        new {
-            dry_run: plain bool, applied: plain i64, unchanged: plain i64, not_applied: plain i64,
-            results: items Vec<OpOutcome>, warnings: items Vec<Warning>,
-        }
+        new { dry_run: plain bool }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ChangeResult ChangeResultBuilder {
-        required {
-            dry_run: one bool = "dryRun", applied: one i64 = "applied",
-            unchanged: one i64 = "unchanged", not_applied: one i64 = "notApplied",
-            results: items Vec<OpOutcome> = "results", warnings: items Vec<Warning> = "warnings",
-        }
+        required { dry_run: one bool = "dryRun" }
         optional {
+            applied: one i64 = "applied", unchanged: one i64 = "unchanged",
+            not_applied: one i64 = "notApplied", results: items Vec<OpOutcome> = "results",
+            warnings: items Vec<Warning> = "warnings",
             detached_from_missions: one i64 = "detachedFromMissions",
             offers_reduced: one i64 = "offersReduced", offers_removed: one i64 = "offersRemoved",
             cursor: one Cursor = "cursor",
@@ -217,12 +212,21 @@ impl Contract for ChangeResult {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::CHANGE_RESULT);
 
     fn is_valid(&self) -> bool {
-        self.applied >= 0 && self.applied <= 500 && self.unchanged >= 0
-            && self.unchanged <= 500 && self.not_applied >= 0 && self.not_applied <= 500
-            && self.results.len() <= 500
-            && self.results.iter().all(|value| value.is_valid())
-            && self.warnings.len() <= 50
-            && self.warnings.iter().all(|value| value.is_valid())
+        self.applied.as_ref().is_none_or(|value| *value >= 0 && *value <= 500)
+            && self.unchanged.as_ref().is_none_or(|value| *value >= 0 && *value <= 500)
+            && self.not_applied.as_ref().is_none_or(|value| *value >= 0 && *value <= 500)
+            && self
+                .results
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 500 && value.iter().all(|value| value.is_valid())
+                })
+            && self
+                .warnings
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 50 && value.iter().all(|value| value.is_valid())
+                })
             && self.detached_from_missions.as_ref().is_none_or(|value| *value >= 0)
             && self.offers_reduced.as_ref().is_none_or(|value| *value >= 0)
             && self.offers_removed.as_ref().is_none_or(|value| *value >= 0)
@@ -979,14 +983,14 @@ impl Contract for OpResult {
 /// Schema: `page.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Page {
-    /// The current state of each entry of the page.
+    /// The current state of each entry of the page. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub items: Vec<Json>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    pub items: Option<Vec<Json>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub removed: Vec<Tombstone>,
+    pub removed: Option<Vec<Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -997,24 +1001,18 @@ pub struct Page {
 
 ::contract_runtime::object! {
     Page {
-        required {
-            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
-        }
+        required { next_cursor = "nextCursor", has_more = "hasMore" }
+        optional { items = "items", removed = "removed" }
         nested { removed = "removed" }
-        new {
-            items: into_list Vec<Json>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool,
-        }
+        new { next_cursor: plain Cursor, has_more: plain bool }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     Page PageBuilder {
-        required {
-            items: into_list Vec<Json> = "items", removed: items Vec<Tombstone> = "removed",
-            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
-        }
+        required { next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore" }
+        optional { items: into_list Vec<Json> = "items", removed: items Vec<Tombstone> = "removed" }
     }
 }
 
@@ -1022,9 +1020,14 @@ impl Contract for Page {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::PAGE);
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && self.removed.len() <= 1000
-            && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
+        self.items.as_ref().is_none_or(|value| value.len() <= 1000)
+            && self
+                .removed
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                }) && self.next_cursor.is_valid()
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

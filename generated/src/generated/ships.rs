@@ -304,7 +304,7 @@ pub struct Ship {
     /// The unit that the ship belongs to, as the unit is now; absent when none. It need not be in the member's org unit list.
     pub org_unit: Option<OrgUnit>,
     /// Send the current one to change the unit.
-    pub org_unit_version: OrgUnitVersion,
+    pub org_unit_version: Option<OrgUnitVersion>,
     /// Data of others about this ship.
     pub extensions: Option<Extensions>,
     /// Members that the contract does not declare, kept unchanged.
@@ -315,11 +315,11 @@ pub struct Ship {
     Ship {
         required {
             ship_id = "shipId", version = "version", ship_type = "shipType",
-            insurance = "insurance", fitted = "fitted", org_unit_version = "orgUnitVersion",
+            insurance = "insurance", fitted = "fitted",
         }
         optional {
             external_id = "externalId", name = "name", location = "location", org_unit = "orgUnit",
-            extensions = "extensions",
+            org_unit_version = "orgUnitVersion", extensions = "extensions",
         }
         nested {
             ship_type = "shipType", insurance = "insurance", location = "location",
@@ -327,7 +327,7 @@ pub struct Ship {
         }
         new {
             ship_id: plain ShipId, version: plain ShipVersion, ship_type: plain CatalogEntry,
-            insurance: into Insurance, fitted: plain bool, org_unit_version: plain OrgUnitVersion,
+            insurance: into Insurance, fitted: plain bool,
         }
         extra undeclared
     }
@@ -338,11 +338,12 @@ pub struct Ship {
         required {
             ship_id: one ShipId = "shipId", version: one ShipVersion = "version",
             ship_type: one CatalogEntry = "shipType", insurance: one Insurance = "insurance",
-            fitted: one bool = "fitted", org_unit_version: one OrgUnitVersion = "orgUnitVersion",
+            fitted: one bool = "fitted",
         }
         optional {
             external_id: one ExternalId = "externalId", name: one ShipName = "name",
             location: one Location = "location", org_unit: one OrgUnit = "orgUnit",
+            org_unit_version: one OrgUnitVersion = "orgUnitVersion",
             extensions: one Extensions = "extensions",
         }
     }
@@ -359,7 +360,7 @@ impl Contract for Ship {
             && self.insurance.is_valid()
             && self.location.as_ref().is_none_or(|value| value.is_valid())
             && self.org_unit.as_ref().is_none_or(|value| value.is_valid())
-            && self.org_unit_version.is_valid()
+            && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)
     }
@@ -534,11 +535,11 @@ pub struct ShipPage {
     /// The member's own ships.
     ///
     /// Limits: at most 1000 entries.
-    pub items: Vec<Ship>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    pub items: Option<Vec<Ship>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub removed: Vec<Tombstone>,
+    pub removed: Option<Vec<Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -549,24 +550,18 @@ pub struct ShipPage {
 
 ::contract_runtime::object! {
     ShipPage {
-        required {
-            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
-        }
+        required { next_cursor = "nextCursor", has_more = "hasMore" }
+        optional { items = "items", removed = "removed" }
         nested { items = "items", removed = "removed" }
-        new {
-            items: items Vec<Ship>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool,
-        }
+        new { next_cursor: plain Cursor, has_more: plain bool }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ShipPage ShipPageBuilder {
-        required {
-            items: items Vec<Ship> = "items", removed: items Vec<Tombstone> = "removed",
-            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
-        }
+        required { next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore" }
+        optional { items: items Vec<Ship> = "items", removed: items Vec<Tombstone> = "removed" }
     }
 }
 
@@ -576,24 +571,34 @@ impl Contract for ShipPage {
     );
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
-            && self.removed.len() <= 1000
-            && self.removed.iter().all(|value| value.is_valid())
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+            })
             && self
                 .removed
-                .iter()
-                .all(|value| {
-                    if matches!(& value.removed_by.channel, RemovalChannel::Client) {
-                        value.removed_by.client_id.is_some()
-                            && value.removed_by.installation_id.is_some()
-                    } else {
-                        !matches!(
-                            & value.removed_by.channel, RemovalChannel::Web |
-                            RemovalChannel::App | RemovalChannel::System
-                        )
-                            || !(value.removed_by.client_id.is_some()
-                                || value.removed_by.installation_id.is_some())
-                    }
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                        && value
+                            .iter()
+                            .all(|value| {
+                                if matches!(
+                                    & value.removed_by.channel, RemovalChannel::Client
+                                ) {
+                                    value.removed_by.client_id.is_some()
+                                        && value.removed_by.installation_id.is_some()
+                                } else {
+                                    !matches!(
+                                        & value.removed_by.channel, RemovalChannel::Web |
+                                        RemovalChannel::App | RemovalChannel::System
+                                    )
+                                        || !(value.removed_by.client_id.is_some()
+                                            || value.removed_by.installation_id.is_some())
+                                }
+                            })
                 }) && self.next_cursor.is_valid()
             && is_disjoint(&self.extra, Self::DECLARED)
     }

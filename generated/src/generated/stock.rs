@@ -305,11 +305,11 @@ pub struct StockPage {
     /// Lots that hold stock.
     ///
     /// Limits: at most 1000 entries.
-    pub items: Vec<StockLot>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
+    pub items: Option<Vec<StockLot>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
     ///
     /// Limits: at most 1000 entries.
-    pub removed: Vec<Tombstone>,
+    pub removed: Option<Vec<Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -320,24 +320,18 @@ pub struct StockPage {
 
 ::contract_runtime::object! {
     StockPage {
-        required {
-            items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
-        }
+        required { next_cursor = "nextCursor", has_more = "hasMore" }
+        optional { items = "items", removed = "removed" }
         nested { items = "items", removed = "removed" }
-        new {
-            items: items Vec<StockLot>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool,
-        }
+        new { next_cursor: plain Cursor, has_more: plain bool }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     StockPage StockPageBuilder {
-        required {
-            items: items Vec<StockLot> = "items", removed: items Vec<Tombstone> = "removed",
-            next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
-        }
+        required { next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore" }
+        optional { items: items Vec<StockLot> = "items", removed: items Vec<Tombstone> = "removed" }
     }
 }
 
@@ -347,24 +341,34 @@ impl Contract for StockPage {
     );
 
     fn is_valid(&self) -> bool {
-        self.items.len() <= 1000 && self.items.iter().all(|value| value.is_valid())
-            && self.removed.len() <= 1000
-            && self.removed.iter().all(|value| value.is_valid())
+        self
+            .items
+            .as_ref()
+            .is_none_or(|value| {
+                value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+            })
             && self
                 .removed
-                .iter()
-                .all(|value| {
-                    if matches!(& value.removed_by.channel, RemovalChannel::Client) {
-                        value.removed_by.client_id.is_some()
-                            && value.removed_by.installation_id.is_some()
-                    } else {
-                        !matches!(
-                            & value.removed_by.channel, RemovalChannel::Web |
-                            RemovalChannel::App | RemovalChannel::System
-                        )
-                            || !(value.removed_by.client_id.is_some()
-                                || value.removed_by.installation_id.is_some())
-                    }
+                .as_ref()
+                .is_none_or(|value| {
+                    value.len() <= 1000 && value.iter().all(|value| value.is_valid())
+                        && value
+                            .iter()
+                            .all(|value| {
+                                if matches!(
+                                    & value.removed_by.channel, RemovalChannel::Client
+                                ) {
+                                    value.removed_by.client_id.is_some()
+                                        && value.removed_by.installation_id.is_some()
+                                } else {
+                                    !matches!(
+                                        & value.removed_by.channel, RemovalChannel::Web |
+                                        RemovalChannel::App | RemovalChannel::System
+                                    )
+                                        || !(value.removed_by.client_id.is_some()
+                                            || value.removed_by.installation_id.is_some())
+                                }
+                            })
                 }) && self.next_cursor.is_valid()
             && is_disjoint(&self.extra, Self::DECLARED)
     }

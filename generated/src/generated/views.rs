@@ -18,10 +18,10 @@ pub trait FeedPage: Contract + Clone + Debug + PartialEq + Sync + 'static {
     type Item: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
     /// The property `items`.
-    fn items(&self) -> &[Self::Item];
+    fn items(&self) -> Option<&[Self::Item]>;
 
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    fn removed(&self) -> &[super::types::Tombstone];
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
+    fn removed(&self) -> Option<&[super::types::Tombstone]>;
 
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     fn next_cursor(&self) -> &super::types::Cursor;
@@ -37,9 +37,9 @@ pub trait FeedPage: Contract + Clone + Debug + PartialEq + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FeedPageParts<Item> {
     /// The property `items`.
-    pub items: Vec<Item>,
-    /// Tombstones of the entries that are gone. Always empty in a snapshot.
-    pub removed: Vec<super::types::Tombstone>,
+    pub items: Option<Vec<Item>>,
+    /// Tombstones of the entries that are gone. Always empty in a snapshot. Absent means none.
+    pub removed: Option<Vec<super::types::Tombstone>>,
     /// Where to read on. Store it after every page; that of the last snapshot page is a feed position.
     pub next_cursor: super::types::Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
@@ -49,12 +49,12 @@ pub struct FeedPageParts<Item> {
 impl FeedPage for super::types::BlueprintPage {
     type Item = super::types::Blueprint;
 
-    fn items(&self) -> &[Self::Item] {
-        self.items.as_slice()
+    fn items(&self) -> Option<&[Self::Item]> {
+        self.items.as_deref()
     }
 
-    fn removed(&self) -> &[super::types::Tombstone] {
-        self.removed.as_slice()
+    fn removed(&self) -> Option<&[super::types::Tombstone]> {
+        self.removed.as_deref()
     }
 
     fn next_cursor(&self) -> &super::types::Cursor {
@@ -78,12 +78,12 @@ impl FeedPage for super::types::BlueprintPage {
 impl FeedPage for super::types::StockPage {
     type Item = super::types::StockLot;
 
-    fn items(&self) -> &[Self::Item] {
-        self.items.as_slice()
+    fn items(&self) -> Option<&[Self::Item]> {
+        self.items.as_deref()
     }
 
-    fn removed(&self) -> &[super::types::Tombstone] {
-        self.removed.as_slice()
+    fn removed(&self) -> Option<&[super::types::Tombstone]> {
+        self.removed.as_deref()
     }
 
     fn next_cursor(&self) -> &super::types::Cursor {
@@ -107,12 +107,12 @@ impl FeedPage for super::types::StockPage {
 impl FeedPage for super::types::ShipPage {
     type Item = super::types::Ship;
 
-    fn items(&self) -> &[Self::Item] {
-        self.items.as_slice()
+    fn items(&self) -> Option<&[Self::Item]> {
+        self.items.as_deref()
     }
 
-    fn removed(&self) -> &[super::types::Tombstone] {
-        self.removed.as_slice()
+    fn removed(&self) -> Option<&[super::types::Tombstone]> {
+        self.removed.as_deref()
     }
 
     fn next_cursor(&self) -> &super::types::Cursor {
@@ -136,12 +136,12 @@ impl FeedPage for super::types::ShipPage {
 impl FeedPage for super::types::OrgStockPage {
     type Item = super::types::OrgStockLot;
 
-    fn items(&self) -> &[Self::Item] {
-        self.items.as_slice()
+    fn items(&self) -> Option<&[Self::Item]> {
+        self.items.as_deref()
     }
 
-    fn removed(&self) -> &[super::types::Tombstone] {
-        self.removed.as_slice()
+    fn removed(&self) -> Option<&[super::types::Tombstone]> {
+        self.removed.as_deref()
     }
 
     fn next_cursor(&self) -> &super::types::Cursor {

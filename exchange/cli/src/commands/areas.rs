@@ -188,7 +188,8 @@ pub(super) async fn show_org_unit(
 
 async fn read_units(context: &CommandContext, output: &mut Output) -> Result<Vec<OrgUnit>, CommandError> {
     let exchange = context.exchange_for_operation(OperationId::OrgUnitsRead, output).await?;
-    Ok(exchange.api().org_units_read().await.map_err(exchange_client::Error::from)?.into_body().items)
+    let list = exchange.api().org_units_read().await.map_err(exchange_client::Error::from)?.into_body();
+    Ok(list.items.unwrap_or_default())
 }
 
 pub(super) async fn list_members(
@@ -202,11 +203,11 @@ pub(super) async fn list_members(
     let roster =
         exchange.api().org_stock_members(&unit).await.map_err(exchange_client::Error::from)?.into_body();
     if output.is_json() {
-        output.write_json(&json!({ "unit": roster.unit, "items": roster.items }));
+        output.write_json(&json!({ "unit": roster.unit, "items": roster.items.unwrap_or_default() }));
         return Ok(ExitStatus::Success);
     }
     let mut table = Table::new(&["NAME", "REF"]);
-    for member in &roster.items {
+    for member in roster.items.iter().flatten() {
         table.push_row([member.name.as_str(), member.ref_.as_str()]);
     }
     table.print(output);

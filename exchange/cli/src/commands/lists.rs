@@ -216,7 +216,9 @@ impl EntryView for Ship {
             .as_ref()
             .map_or_else(|| "none".to_owned(), |unit| format!("{} ({})", unit.name, unit.id.as_str()));
         properties.push_property("unit", unit);
-        properties.push_property("unit version", self.org_unit_version.get().to_string());
+        if let Some(version) = &self.org_unit_version {
+            properties.push_property("unit version", version.get().to_string());
+        }
         properties.push_property("version", self.version.get().to_string());
         if let Some(id) = &self.external_id {
             properties.push_property("linked to", id.as_str());

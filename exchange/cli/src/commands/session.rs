@@ -274,7 +274,7 @@ fn print_connection(
         granted.iter().map(|scope| scope.strip_prefix("exchange.").unwrap_or(scope)).collect();
     properties.push_property("may", short.join(", "));
     properties.push_property("ops in a change", connection.max_ops().to_string());
-    if let Some(writes) = limits.writes_per_day {
+    if let Some(writes) = limits.and_then(|limits| limits.writes_per_day) {
         properties.push_property("writes a day", writes.to_string());
     }
     properties.push_property("documentation", connection.docs_url());

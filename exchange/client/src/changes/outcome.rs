@@ -207,15 +207,20 @@ impl fmt::Display for MemberNotice {
 
 impl<O: ChangeOp> ChangeSetOutcome<O> {
     /// Assigns the results to the ops: by op id if the result has one, otherwise by index. Ops without a
-    /// result were applied if their number equals the count in the response. Otherwise the response
-    /// contradicts itself, and their verdict is [`OpVerdict::Unclear`].
+    /// result were applied if their number equals the count in the response, or if the response contains
+    /// results but no count. Otherwise the response contradicts itself or is incomplete, and their verdict is
+    /// [`OpVerdict::Unclear`].
     pub(super) fn from_result(batch: ChangeBatch<O>, result: ChangeResult) -> Self {
         let (ops, extensions) = batch.into_parts();
         let places: HashMap<&OpId, usize> =
             ops.iter().enumerate().filter_map(|(at, op)| Some((op.id()?, at))).collect();
         let mut verdicts: Vec<Option<OpVerdict>> = vec![None; ops.len()];
-        let mut clear = true;
-        for outcome in result.results {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let total = count(ops.len());
+        let remaining = |unchanged, not_applied| total.saturating_sub(unchanged).saturating_sub(not_applied);
+        let applied = result.applied.or_else(|| Some(remaining(result.unchanged?, result.not_applied?)));
+        let mut clear = applied.is_some() || result.results.is_some();
+        for outcome in result.results.into_iter().flatten() {
             let by_id = outcome.op_id.as_ref().map(|id| places.get(id).copied());
             let by_place = || usize::try_from(outcome.index).ok();
             let place = by_id.unwrap_or_else(by_place);
@@ -229,11 +234,12 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
                 _ => clear = false,
             }
         }
-        let count = |wanted: fn(&Option<OpVerdict>) -> bool| {
-            i64::try_from(verdicts.iter().filter(|verdict| wanted(verdict)).count()).ok()
+        let matches = |wanted: fn(&Option<OpVerdict>) -> bool, expected: Option<i64>| {
+            let found = count(verdicts.iter().filter(|verdict| wanted(verdict)).count());
+            expected.is_none_or(|expected| found == expected)
         };
-        clear &= count(Option::is_none) == Some(result.applied);
-        clear &= count(|verdict| matches!(verdict, Some(OpVerdict::Unchanged))) == Some(result.unchanged);
+        clear &= matches(Option::is_none, applied);
+        clear &= matches(|verdict| matches!(verdict, Some(OpVerdict::Unchanged)), result.unchanged);
         let rest = if clear { OpVerdict::Applied } else { OpVerdict::Unclear };
         let settled = ops.into_iter().zip(verdicts).map(|(op, verdict)| {
             let verdict = verdict.unwrap_or_else(|| rest.clone());
@@ -242,7 +248,7 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
         Self {
             dry_run: result.dry_run,
             ops: settled.collect(),
-            warnings: result.warnings,
+            warnings: result.warnings.unwrap_or_default(),
             detached_from_missions: result.detached_from_missions.unwrap_or(0),
             offers_reduced: result.offers_reduced.unwrap_or(0),
             offers_removed: result.offers_removed.unwrap_or(0),

@@ -177,7 +177,7 @@ fn org_stock_batch_response_fits_the_size_limit() {
                 refused
             });
             let mut response = result(0, 0, batch.ops().len().try_into().unwrap(), results.collect());
-            response.warnings = vec![warning.clone(); 50];
+            response.warnings = Some(vec![warning.clone(); 50]);
             assert!(serde_json::to_vec(&response).unwrap().len() <= 32 * 1024);
         }
     }

@@ -320,6 +320,7 @@ impl<E: FeedEntry> Feed<E> {
         let units = E::units(&page);
         let units = units.map(|units| units.iter().map(|unit| unit.id.as_str().into()).collect());
         let FeedPageParts { items, removed, next_cursor, has_more } = page.into_parts();
+        let (items, removed) = (items.unwrap_or_default(), removed.unwrap_or_default());
         let phase = if from.is_whole() { FeedPhase::Feed } else { FeedPhase::Snapshot };
         let first = *from == FeedPosition::Start;
         let moved = from.cursor() != Some(&next_cursor);

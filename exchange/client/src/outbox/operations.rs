@@ -14,7 +14,7 @@ use super::{
     store::{EntryRow, OutboxStore},
 };
 use crate::{
-    changes::{ChangeBatch, ChangeOp, ChangeSetOutcome, Changes},
+    changes::{ChangeBatch, ChangeOp, ChangeSetOutcome, Changes, WriteResponse},
     connection::Connection,
     error::{Error, ErrorKind},
     exchange::Exchange,
@@ -161,8 +161,11 @@ impl Outbox {
             if let Some(terms) = self.0.conditions(None) {
                 call = call.with_extension(terms);
             }
-            let response = call.await?;
-            outcomes.push(batch.into_outcome(response.into_body()));
+            let response = WriteResponse::from_call(call.await)?;
+            let mut outcome = batch.into_outcome(response.result);
+            // The exchange writes nothing for this request, even if its result does not state this.
+            outcome.dry_run = true;
+            outcomes.push(outcome);
         }
         Ok(outcomes)
     }

@@ -31,7 +31,7 @@ use super::{
     store::OutboxStore,
 };
 use crate::{
-    changes::Lane,
+    changes::{Lane, WriteResponse},
     drafts::idempotency_key,
     environment::Environment,
     error::{Error, ErrorKind},
@@ -424,13 +424,12 @@ impl OutboxInner {
                 }
             }
         };
-        Ok(Some(match response {
-            Ok(response) => {
-                let replayed = response.header("idempotency-replayed") == Some("true");
-                let result = serde_json::to_vec(response.body()).map_err(|_| unreadable_entry())?;
+        Ok(Some(match WriteResponse::from_call(response) {
+            Ok(WriteResponse { result, replayed }) => {
+                let result = serde_json::to_vec(&result).map_err(|_| unreadable_entry())?;
                 Ok((result.into(), replayed))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }))
     }
 

@@ -182,6 +182,8 @@ impl OutboxEntry {
                 self.unknowns = self.unknowns.saturating_add(u32::from(error.may_have_been_applied()));
                 self.schedule_retry(error, now, fraction, policy);
             }
+            // The exchange has decided the change set, and would repeat the same response under the key.
+            ErrorKind::Unreadable => self.mark_unknown(),
             // If an earlier request had been applied, the exchange would have returned its result under the
             // key.
             ErrorKind::Conflict if error.code() == Some(&Code::VersionConflict) => {

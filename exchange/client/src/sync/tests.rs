@@ -60,6 +60,10 @@ enum ScriptedFailure {
     ProxyResponseTooLarge(u16, u64),
     /// An empty page with an unchanged cursor and `hasMore`.
     UnchangedCursor,
+    /// A page whose `nextCursor` is missing, or is `null`.
+    NoCursor {
+        null: bool,
+    },
     /// A page that exceeds the size limit unless at most this many entries are requested.
     PageTooLarge(u32),
 }
@@ -182,6 +186,10 @@ impl Transport for Exchange {
                 Some(ScriptedFailure::UnchangedCursor) => {
                     let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
                     Ok(response(200, page.to_owned()))
+                }
+                Some(ScriptedFailure::NoCursor { null }) => {
+                    let cursor = if null { r#""nextCursor":null,"# } else { "" };
+                    Ok(response(200, format!(r#"{{"items":[],{cursor}"hasMore":false}}"#)))
                 }
                 None => {
                     assert!(limit == Some(500) || max_limit < 500, "{query}");
@@ -542,6 +550,24 @@ async fn halted_session_sends_nothing_by_timer() {
 }
 
 /// FED-09: a feed in a loop is reported and retried with back-off.
+/// TYP-13: a page without a cursor is unreadable. The feed keeps its position and its entries.
+#[tokio::test(start_paused = true)]
+async fn page_without_a_cursor_keeps_the_position() {
+    for null in [false, true] {
+        let exchange = Exchange::new();
+        exchange.put(Area::Ships, "s1", 1);
+        let sync = exchange.sync();
+        sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
+        sync.sync_once().await.unwrap();
+        let before = sync.0.replica.store().area_state(Area::Ships).unwrap();
+        exchange.set_failure(Area::Ships, Some(ScriptedFailure::NoCursor { null }));
+        let error = sync.sync_area(Area::Ships).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unreadable);
+        assert_eq!(sync.0.replica.store().area_state(Area::Ships).unwrap(), before);
+        assert_eq!(sync.0.replica.count(Area::Ships).unwrap(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn circular_feed_is_detected() {
     let exchange = Exchange::new();

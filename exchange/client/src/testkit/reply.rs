@@ -239,7 +239,7 @@ impl ScriptedReply {
                     .expect("a valid correlation id");
                 let mut problem = Problem::from_code(code.clone(), id, path);
                 problem.code = code.clone();
-                problem.status = i64::from(self.status.as_u16());
+                problem.status = Some(i64::from(self.status.as_u16()));
                 let wait = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
                 #[allow(deprecated, reason = "the exchange may still return this code")]
                 let seconds = &mut problem.retry_after_seconds;

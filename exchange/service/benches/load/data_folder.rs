@@ -156,10 +156,10 @@ impl DataFolder {
                 .collect();
             let body = serde_json::from_value(json!({ "ops": ops }))?;
             let response = app.backend().change_blueprints(&member(number), ChangeAuthor::Web, body).await?;
-            if response.applied != i64::try_from(BLUEPRINTS_PER_MEMBER)? {
+            if response.counts().applied != i64::try_from(BLUEPRINTS_PER_MEMBER)? {
                 return Err(format!(
                     "{} of {BLUEPRINTS_PER_MEMBER} blueprints were planted",
-                    response.applied
+                    response.counts().applied
                 )
                 .into());
             }

@@ -95,7 +95,7 @@ async fn plant_stock(data_folder: &DataFolder, number: u32, lots: usize) -> Outc
         let body =
             serde_json::from_value(set(first..lots.min(first + LOTS_PER_MEMBER), &set_quantity(0, 1)))?;
         let response = app.backend().change_stock(&member(number), ChangeAuthor::Web, body).await?;
-        applied(response.applied, lots.min(first + LOTS_PER_MEMBER) - first)?;
+        applied(response.counts().applied, lots.min(first + LOTS_PER_MEMBER) - first)?;
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ async fn plant_pool(data_folder: &DataFolder) -> Outcome<()> {
     for first in (0..POOL).step_by(LOTS_PER_MEMBER) {
         let body = serde_json::from_value(set(first..first + LOTS_PER_MEMBER, &op))?;
         let response = app.backend().change_org_stock(&member(1), ChangeAuthor::Web, body).await?;
-        applied(response.applied, LOTS_PER_MEMBER)?;
+        applied(response.counts().applied, LOTS_PER_MEMBER)?;
     }
     Ok(())
 }

@@ -185,6 +185,12 @@ impl Backend {
             BlueprintCollection { member: admitted.member.id.clone(), index }
         });
         let PageResponse { items, removed, next_cursor, has_more } = page.await?;
-        Ok(BlueprintPage { items, removed, next_cursor, has_more, extra: Map::new() })
+        Ok(BlueprintPage {
+            items: Some(items),
+            removed: Some(removed),
+            next_cursor,
+            has_more,
+            extra: Map::new(),
+        })
     }
 }

@@ -40,7 +40,7 @@ impl Backend {
             let index = catalogue.index_at(connection)?;
             let items =
                 index.locations().visible_locations().iter().map(to_location).collect::<Result<_, _>>()?;
-            Ok(LocationList { items, extra: Map::new() })
+            Ok(LocationList { items: Some(items), extra: Map::new() })
         })
         .await
     }
@@ -64,14 +64,18 @@ fn resolve_all(index: &CatalogueIndex, body: &ResolveRequest) -> Result<ResolveR
             }),
             Resolution::Ambiguous(found) => {
                 let candidates = found.into_iter().map(to_catalog_entry).collect::<Result<_, _>>()?;
-                ResolveResult::Ambiguous(AmbiguousResult { index: position, candidates, extra: Map::new() })
+                ResolveResult::Ambiguous(AmbiguousResult {
+                    index: position,
+                    candidates: Some(candidates),
+                    extra: Map::new(),
+                })
             }
             Resolution::Unmatched => {
                 ResolveResult::Unmatched(UnmatchedResult { index: position, extra: Map::new() })
             }
         });
     }
-    Ok(ResolveResponse { results, warnings: warnings.into_list(), extra: Map::new() })
+    Ok(ResolveResponse { results, warnings: Some(warnings.into_list()), extra: Map::new() })
 }
 
 fn to_catalog_entry(found: &CatalogueEntry) -> Result<CatalogEntry, StoreError> {

@@ -73,7 +73,7 @@ fn build_service_document(
     let capabilities = granted.into_iter().map(Scope::from).filter(Scope::is_known).collect();
     let installation_id = admitted.known_installation().map(|id| shown_id(id.as_str())).transpose()?;
     let limits = ServiceLimits {
-        batch_max_ops: MAX_BATCH_OPS,
+        batch_max_ops: Some(MAX_BATCH_OPS),
         requests_per_minute: client.requests_per_minute.map(i64::from),
         writes_per_day: client.writes_per_day.map(i64::from),
         extra: Map::new(),
@@ -82,13 +82,12 @@ fn build_service_document(
         api_version: API_VERSION.to_owned(),
         capabilities,
         installation_id,
-        limits,
-        deprecations: Vec::new(),
+        limits: Some(limits),
+        deprecations: Some(Vec::new()),
         docs_url,
-        min_client_version: client
-            .min_version
-            .as_ref()
-            .map_or(Nullable::Null, |oldest| Nullable::Value(oldest.to_string())),
+        min_client_version: Some(
+            client.min_version.as_ref().map_or(Nullable::Null, |oldest| Nullable::Value(oldest.to_string())),
+        ),
         extra: Map::new(),
     })
 }

@@ -179,6 +179,13 @@ impl Backend {
             });
         let (PageResponse { items, removed, next_cursor, has_more }, pools) = page.await?;
         let units = pools.units.into_iter().map(|of| of.unit).collect();
-        Ok(OrgStockPage { items, removed, next_cursor, has_more, units, extra: Map::new() })
+        Ok(OrgStockPage {
+            items: Some(items),
+            removed: Some(removed),
+            next_cursor,
+            has_more,
+            units,
+            extra: Map::new(),
+        })
     }
 }

@@ -262,6 +262,6 @@ impl Backend {
             index,
         });
         let PageResponse { items, removed, next_cursor, has_more } = page.await?;
-        Ok(ShipPage { items, removed, next_cursor, has_more, extra: Map::new() })
+        Ok(ShipPage { items: Some(items), removed: Some(removed), next_cursor, has_more, extra: Map::new() })
     }
 }

@@ -282,6 +282,6 @@ impl Backend {
             index,
         });
         let PageResponse { items, removed, next_cursor, has_more } = page.await?;
-        Ok(StockPage { items, removed, next_cursor, has_more, extra: Map::new() })
+        Ok(StockPage { items: Some(items), removed: Some(removed), next_cursor, has_more, extra: Map::new() })
     }
 }

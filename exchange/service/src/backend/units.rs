@@ -70,7 +70,7 @@ impl Backend {
                 .into_iter()
                 .map(|one| one.unit)
                 .collect();
-            Ok(OrgUnitList { items, extra: Map::new() })
+            Ok(OrgUnitList { items: Some(items), extra: Map::new() })
         })
         .await
     }

@@ -160,7 +160,7 @@ impl StageRejection {
         let error = match self.content {
             RejectionContent::Plain(code) => Problem::error_response(code, id, path),
             RejectionContent::Timed(code, wait) => Problem::error_response_after(code, wait, id, path),
-            RejectionContent::Problem(problem) => error_response_from_problem(*problem),
+            RejectionContent::Problem(problem) => error_response_from_problem(*problem, id),
         };
         let mut response = render_error_response(error);
         if let Some(challenge) =
@@ -174,11 +174,11 @@ impl StageRejection {
 
 /// Converts a problem about a body into an error response. Such a problem always has a [`PlainCode`]; any
 /// other code becomes `INTERNAL_ERROR`.
-fn error_response_from_problem(problem: Problem) -> ErrorResponse {
+fn error_response_from_problem(problem: Problem, id: CorrelationId) -> ErrorResponse {
     let plain = PlainCode::ALL.iter().find(|code| Code::from(**code) == problem.code);
     let code = plain.copied().unwrap_or(PlainCode::InternalError);
     let path = problem.instance.clone().unwrap_or_default();
-    Problem::error_response(code, problem.correlation_id.clone(), &path)
+    Problem::error_response(code, problem.correlation_id.clone().unwrap_or(id), &path)
         .map(|internal_error| if plain.is_some() { problem } else { internal_error })
 }
 

@@ -361,7 +361,7 @@ impl SandboxInner {
             SandboxAction::Blueprints { add, remove } => {
                 let ops = blueprint_ops(add, remove).ok_or(SandboxError::Refused("invalid product key"))?;
                 let result = backend.change_blueprints(&member, ChangeAuthor::Web, ops).await?;
-                if result.not_applied > 0 {
+                if result.counts().not_applied > 0 {
                     return Err(SandboxError::Refused("a product is unknown or cannot be removed"));
                 }
                 Ok(())
@@ -487,7 +487,7 @@ fn require_found(is: bool) -> Result<(), SandboxError> {
 
 /// Returns an error if any op was refused.
 fn require_all_applied(result: ChangeResult) -> Result<(), SandboxError> {
-    let refused = result.results.iter().find_map(|op| Some((op.index, op.reason.as_ref()?)));
+    let refused = result.results.iter().flatten().find_map(|op| Some((op.index, op.reason.as_ref()?)));
     refused.map_or(Ok(()), |(op, reason)| Err(SandboxError::NotApplied { op, reason: reason.to_string() }))
 }
 

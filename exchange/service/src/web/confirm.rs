@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, Form, Path, State};
 use axum::response::Response;
 use axum::routing::get;
 use exchange_api::error_responses::PlainCode;
-use exchange_api::types::ChangeResult;
+use exchange_api::{ChangeCounts, types::ChangeResult};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -97,8 +97,8 @@ fn render_preview(preview: &BatchPreview, csrf: &Markup) -> Markup {
             @if *written > 0 {
                 li { strong { (written) } " would be added or changed" }
             }
-            @if result.not_applied > 0 {
-                li { strong { (result.not_applied) } " would not be applied" }
+            @if result.counts().not_applied > 0 {
+                li { strong { (result.counts().not_applied) } " would not be applied" }
             }
         }
         @if !removed.is_empty() {
@@ -120,15 +120,15 @@ fn render_preview(preview: &BatchPreview, csrf: &Markup) -> Markup {
 }
 
 fn describe_result(result: &ChangeResult) -> String {
-    let ChangeResult { applied, unchanged, not_applied, .. } = result;
+    let ChangeCounts { applied, unchanged, not_applied } = result.counts();
     let mut message = match applied {
         1 => "1 change was applied.".to_owned(),
         applied => format!("{applied} changes were applied."),
     };
-    if *unchanged > 0 {
+    if unchanged > 0 {
         message.push_str(&format!(" {unchanged} needed no change."));
     }
-    if *not_applied > 0 {
+    if not_applied > 0 {
         message.push_str(&format!(" {not_applied} could not be applied."));
     }
     message

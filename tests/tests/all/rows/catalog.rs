@@ -32,7 +32,7 @@ fn a_result_is_resolved_ambiguous_or_unmatched() {
     let ambiguous =
         |n| format!(r#"{{"index": 499, "status": "ambiguous", "candidates": {}}}"#, many(n, entry));
     shape("RES-11", "resolve-response--resolvedResult", &resolved, &["index", "status", "ref"]);
-    shape("RES-11", "resolve-response--ambiguousResult", &ambiguous(1), &["index", "status", "candidates"]);
+    shape("RES-11", "resolve-response--ambiguousResult", &ambiguous(1), &["index", "status"]);
     let unmatched = r#"{"index": 1, "status": "unmatched"}"#;
     shape("RES-11", "resolve-response--unmatchedResult", unmatched, &["index", "status"]);
     shape("RES-11", "item-ref--catalogEntry", entry, &["bt", "name"]);
@@ -57,7 +57,7 @@ fn a_resolve_response_has_at_most_50_warnings() {
         |results: &str, warnings: &str| format!(r#"{{"results": {results}, "warnings": {warnings}}}"#);
     let result = r#"{"index": 0, "status": "unmatched"}"#;
     let t = "resolve-response";
-    shape("RES-12", t, &response(&many(1, result), &many(1, warning)), &["results", "warnings"]);
+    shape("RES-12", t, &response(&many(1, result), &many(1, warning)), &["results"]);
     shape("RES-12", "change-result--warning", warning, &["pointer", "code"]);
     check(&[
         ("LIM-15", t, &response(&many(500, result), "[]"), VALID),
@@ -72,7 +72,7 @@ fn a_resolve_response_has_at_most_50_warnings() {
 #[test]
 fn locations_are_listed_by_name() {
     let whole = r#"{"items": [{"name": "A", "uex": {"kind": "CITY", "id": 1}}, {"name": "B"}]}"#;
-    shape("RES-15", "location-list", whole, &["items"]);
+    shape("RES-15", "location-list", whole, &[]);
     check(&[(
         "RES-15",
         "location-list",

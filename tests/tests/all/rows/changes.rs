@@ -45,14 +45,13 @@ fn a_change_set_has_1_to_500_ops() {
 /// areas.
 #[test]
 fn a_change_result_counts_the_ops() {
-    let required = ["dryRun", "applied", "unchanged", "notApplied", "results", "warnings"];
-    shape("WRT-05", "change-result", RESULT, &required);
+    shape("WRT-05", "change-result", RESULT, &["dryRun"]);
     for count in
         ["applied", "unchanged", "notApplied", "detachedFromMissions", "offersReduced", "offersRemoved"]
     {
         let mut wrong: Value = serde_json::from_str(RESULT).unwrap();
         wrong[count] = Value::from(-1);
-        let id = if required.contains(&count) { "WRT-05" } else { "WRT-07" };
+        let id = if ["applied", "unchanged", "notApplied"].contains(&count) { "WRT-05" } else { "WRT-07" };
         check(&[(id, "change-result", &wrong.to_string(), &[(&format!("/{count}"), "minimum")])]);
     }
     let all_500 = RESULT.replace(

@@ -18,7 +18,7 @@ const LOT: &str = r#"{"key": "k", "unit": {"id": "u", "name": "U"}, "material": 
 /// ORG-02: the response lists org units; all properties of a unit are required.
 #[test]
 fn org_units_are_a_list() {
-    shape("ORG-02", "org-unit-list", &format!(r#"{{"items": [{UNIT}]}}"#), &["items"]);
+    shape("ORG-02", "org-unit-list", &format!(r#"{{"items": [{UNIT}]}}"#), &[]);
     shape("ORG-02", "org-unit", UNIT, &["id", "name", "shorthand", "kind"]);
     check(&[("ORG-02", "org-unit-list", "[]", &[("", "type")])]);
 }
@@ -81,7 +81,7 @@ fn an_org_stock_page_carries_the_units() {
             r#"{{"items": [{LOT}], "removed": [], "nextCursor": "c", "hasMore": false, "units": {units}}}"#
         )
     };
-    shape("OST-04", t, &page(&format!("[{UNIT}]")), &["items", "removed", "nextCursor", "hasMore", "units"]);
+    shape("OST-04", t, &page(&format!("[{UNIT}]")), &["nextCursor", "hasMore", "units"]);
     check(&[
         ("OST-04", t, &page("[]"), VALID),
         (
@@ -104,7 +104,7 @@ fn an_org_stock_page_carries_the_units() {
 #[test]
 fn an_entry_has_holder_quantity_and_earmarks() {
     let t = "org-stock-entry";
-    shape("OST-11", t, ENTRY, &["id", "version", "holder", "quantity", "jobOrders", "missions", "free"]);
+    shape("OST-11", t, ENTRY, &["id", "version", "holder", "quantity", "free"]);
     let job = r#"{"id": "j", "number": 1, "quantity": {"amount": 1, "unit": "SCU"}, "delivered": false}"#;
     shape("OST-11", "org-stock-entry--jobOrderEarmark", job, &["id", "quantity", "delivered"]);
     let mission = r#"{"id": "m", "name": "n", "quantity": {"amount": 1, "unit": "SCU"}}"#;
@@ -145,7 +145,7 @@ fn a_holder_is_named_or_withheld() {
 #[test]
 fn a_roster_has_unit_and_members() {
     let whole = r#"{"unit": {"id": "u", "name": "U"}, "items": [{"ref": "r", "name": "n"}]}"#;
-    shape("OST-15", "org-stock-members", whole, &["unit", "items"]);
+    shape("OST-15", "org-stock-members", whole, &["unit"]);
     shape("OST-15", "org-stock-members--rosterMember", r#"{"ref": "r", "name": "n"}"#, &["ref", "name"]);
     check(&[
         (

@@ -105,11 +105,11 @@ pub(super) fn change_result<'o>(
     let ChangeExtras { detached_from_missions, offers_reduced, offers_removed, .. } = extras;
     ChangeResult {
         dry_run,
-        applied,
-        unchanged,
-        not_applied,
-        results,
-        warnings: warnings.into_list(),
+        applied: Some(applied),
+        unchanged: Some(unchanged),
+        not_applied: Some(not_applied),
+        results: Some(results),
+        warnings: Some(warnings.into_list()),
         detached_from_missions,
         offers_reduced,
         offers_removed,

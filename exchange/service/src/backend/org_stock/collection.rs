@@ -271,10 +271,12 @@ impl PoolCollection {
             note: note.filter(|_| !withheld),
             job_orders: earmarks_for(marked, EarmarkPurpose::JobOrder)
                 .map(|one| one.to_job_order_earmark(measure))
-                .collect::<Result<_, _>>()?,
+                .collect::<Result<Vec<_>, _>>()
+                .map(Some)?,
             missions: earmarks_for(marked, EarmarkPurpose::Mission)
                 .map(|one| one.to_mission_earmark(measure))
-                .collect::<Result<_, _>>()?,
+                .collect::<Result<Vec<_>, _>>()
+                .map(Some)?,
             free: earmark_split(measure, free(EarmarkPurpose::JobOrder), free(EarmarkPurpose::Mission))?,
             extra: Map::new(),
         })

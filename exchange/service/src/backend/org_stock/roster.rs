@@ -91,7 +91,7 @@ impl Backend {
             let members = load_roster(connection, unit.id.as_str())?.into_iter();
             let items = members.map(item).collect::<Result<_, StoreError>>()?;
             let unit = UnitRef { id: unit.id, name: unit.name, extra: Map::new() };
-            Ok(OrgStockMembers { unit, items, extra: Map::new() })
+            Ok(OrgStockMembers { unit, items: Some(items), extra: Map::new() })
         })
         .await
     }

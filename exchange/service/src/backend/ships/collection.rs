@@ -113,7 +113,7 @@ impl ShipCollection {
             fitted: row.get(5)?,
             // The current name of the unit is shown, even if the member has left the unit (SHP-04).
             org_unit: read_unit(row, 9)?,
-            org_unit_version: OrgUnitVersion::new(row.get(6)?).map_err(corrupt)?,
+            org_unit_version: OrgUnitVersion::new(row.get(6)?).map(Some).map_err(corrupt)?,
             extensions: None,
             extra: Map::new(),
         })

@@ -1,7 +1,7 @@
 //! Renders the rows of a blueprint review: new blueprints, blueprints that the member already holds, and
 //! names without a match.
 
-use exchange_api::types::ChangeResult;
+use exchange_api::{ChangeCounts, types::ChangeResult};
 use maud::{Markup, html};
 
 use crate::backend::drafts::{BlueprintChoice, MatchedBlueprint, UnmatchedBlueprint};
@@ -80,15 +80,15 @@ fn render_since(acquired_at: Option<Moment>) -> Markup {
 
 /// Describes the result to the member in sentences.
 pub(super) fn describe_result(result: &ChangeResult) -> String {
-    let ChangeResult { applied, unchanged, not_applied, .. } = result;
+    let ChangeCounts { applied, unchanged, not_applied } = result.counts();
     let mut message = match applied {
         1 => "1 blueprint was added.".to_owned(),
         applied => format!("{applied} blueprints were added."),
     };
-    if *unchanged > 0 {
+    if unchanged > 0 {
         message.push_str(&format!(" You already had {unchanged} more."));
     }
-    if *not_applied > 0 {
+    if not_applied > 0 {
         message.push_str(&format!(
             " {not_applied} could not be added because they are no longer in the catalogue."
         ));

@@ -119,7 +119,7 @@ async fn readding_after_foreign_removal_needs_override() {
             let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
             let changed =
                 fixture.backend().change_blueprints(&MemberId::new("m-1"), author.clone(), body).await;
-            assert_eq!(changed.expect("the change succeeds").applied, 1);
+            assert_eq!(changed.expect("the change succeeds").counts().applied, 1);
         }
         check(&fixture, &first(), vec![add("BP_RIFLE")], refused).await;
     }

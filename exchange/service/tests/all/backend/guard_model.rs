@@ -149,7 +149,7 @@ impl GuardModel {
                 "ships" => change!(change_ships),
                 _ => change!(change_blueprints),
             };
-            assert_eq!(result.not_applied, 0, "{ops:?}");
+            assert_eq!(result.counts().not_applied, 0, "{ops:?}");
             return true;
         };
         let new = did.iter().filter(|(_, _, is_removal)| *is_removal).count() as u64;

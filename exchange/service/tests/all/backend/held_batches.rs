@@ -75,7 +75,7 @@ async fn held_batch_is_applied_once() {
         assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
         assert_eq!((shown.removed.len(), shown.more_removed, shown.written), (6, 0, 1));
         assert!(shown.removed.contains(&"Sandbox rifle".to_owned()));
-        assert_eq!((shown.result.dry_run, shown.result.applied), (true, 7));
+        assert_eq!((shown.result.dry_run, shown.result.counts().applied), (true, 7));
         assert_eq!(shown.expires_at, fixture.clock.now().plus(Duration::from_secs(1800)));
     }
     assert_eq!(
@@ -87,7 +87,7 @@ async fn held_batch_is_applied_once() {
         ConfirmOutcome::NotFound
     );
     let ConfirmOutcome::Applied(result) = confirm(&fixture, &handoff).await else { panic!("not applied") };
-    assert_eq!((result.applied, result.dry_run), (7, false));
+    assert_eq!((result.counts().applied, result.dry_run), (7, false));
     assert_eq!(fixture.held(&first()).await.len(), 3);
     assert_eq!(confirm(&fixture, &handoff).await, ConfirmOutcome::NotFound);
     assert_eq!(preview(&fixture, &handoff).await, None);

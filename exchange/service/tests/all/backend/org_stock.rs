@@ -77,7 +77,8 @@ pub(super) async fn apply_on_web(fixture: &BackendFixture, member: &str, ops: Ve
     let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
     let changed = fixture.backend().change_org_stock(&MemberId::new(member), ChangeAuthor::Web, body).await;
     let changed = changed.expect("the change succeeds");
-    assert_eq!(changed.not_applied + changed.unchanged, 0, "{changed:?}");
+    let counts = changed.counts();
+    assert_eq!(counts.not_applied + counts.unchanged, 0, "{changed:?}");
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {

@@ -436,7 +436,7 @@ impl OrgStockModel {
                 let body = StockChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
                 let changed =
                     backend.change_stock(&id(holder), web, body).await.expect("the change succeeds");
-                let end = changed.results.first().map_or_else(String::new, |one| {
+                let end = changed.results.iter().flatten().next().map_or_else(String::new, |one| {
                     format!(
                         "{} {}",
                         one.result,

@@ -71,7 +71,7 @@ pub(super) async fn apply_on_web(
     let body = StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes())
         .expect("a valid change set");
     let changed = fixture.backend().change_stock(&MemberId::new(member), author, body).await;
-    changed.expect("the change succeeds").applied
+    changed.expect("the change succeeds").counts().applied
 }
 
 /// Returns the member's lots, formatted as material, location and amount.

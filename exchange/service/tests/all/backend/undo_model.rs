@@ -197,7 +197,7 @@ impl UndoModel {
                 assert_eq!(response.status, 200, "{}", response.body);
                 response.counts().2
             }
-            None => web(body.to_string()).await.expect("the change succeeds").not_applied as u64,
+            None => web(body.to_string()).await.expect("the change succeeds").counts().not_applied as u64,
         };
         assert_eq!(refused, 0);
     }

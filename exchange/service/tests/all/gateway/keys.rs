@@ -167,7 +167,7 @@ fn problem(code: &str) -> Script {
         problem.confirmation_url = exchange_api::types::ConfirmationUrl::new("https://web.example/hush").ok();
     }
     let mut response = fixture("blueprints_write");
-    response.status = http::StatusCode::from_u16(problem.status.try_into().unwrap()).unwrap();
+    response.status = http::StatusCode::from_u16(problem.status.unwrap().try_into().unwrap()).unwrap();
     response.headers.insert("content-type", "application/problem+json".parse().unwrap());
     response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
     if response.status.as_u16() == 503 {
