@@ -7,8 +7,8 @@
 use exchange_api::{
     Nullable,
     types::{
-        CatalogKey, ExternalId, Insurance, ItemRef, Location, LocationRef, OrgUnitVersion, Quantity, Ship,
-        ShipName, UnitId, UpsertShip,
+        CatalogKey, ExternalId, Insurance, ItemRef, Location, LocationRef, Quantity, Ship, ShipName, UnitId,
+        UpsertShip,
     },
 };
 
@@ -101,7 +101,7 @@ impl ShipValues {
                 if ship.org_unit.as_ref().map(|unit| &unit.id) != self.org_unit.as_ref() {
                     let unit = self.org_unit.clone();
                     op.org_unit = Some(unit.map_or(Nullable::Null, Nullable::Value));
-                    op.org_unit_version = ship.org_unit_version.as_ref().map(OrgUnitVersion::clone);
+                    op.org_unit_version = ship.org_unit_version;
                 }
             }
         }

@@ -55,7 +55,7 @@ pub struct BatchPreview {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfirmOutcome {
     /// The batch was applied.
-    Applied(ChangeResult),
+    Applied(Box<ChangeResult>),
     /// The batch was not applied because the admission check rejected it with this code. The batch stays
     /// held.
     Refused(PlainCode),
@@ -219,7 +219,7 @@ impl Backend {
             commit_decision::<A>(connection, &writer, name, &decided, &backend.fault_injector)?;
             let detail = format!("{name}: confirmed by the member");
             journal::write_audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
-            Ok(ConfirmOutcome::Applied(resolved.into_result(decided, false)))
+            Ok(ConfirmOutcome::Applied(Box::new(resolved.into_result(decided, false))))
         };
         self.store.write(confirm).await
     }

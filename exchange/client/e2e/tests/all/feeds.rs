@@ -236,7 +236,7 @@ async fn own_removals_are_marked() {
     let body = format!(r#"{{"ops": [{{"op": "remove", "key": "{}"}}]}}"#, blueprint.key);
     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).unwrap();
     let done = fixture.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
-    assert_eq!(done.applied, 1);
+    assert_eq!(done.applied, Some(1));
     let mut events = fixture.sync.events();
     fixture.sync.mark_changed(Area::Blueprints);
     fixture.sync.sync_once().await.unwrap();

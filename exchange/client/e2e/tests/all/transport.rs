@@ -49,7 +49,9 @@ async fn calls_succeed() {
     let exchange = &fixture.exchange;
     let calls = (0..10).map(|_| {
         let exchange = exchange.clone();
-        tokio::spawn(async move { exchange.api().org_units_read().await.unwrap().items.len() })
+        tokio::spawn(async move {
+            exchange.api().org_units_read().await.unwrap().into_body().items.unwrap().len()
+        })
     });
     for call in calls.collect::<Vec<_>>() {
         assert_eq!(call.await.unwrap(), 2);
@@ -68,14 +70,16 @@ async fn lost_response_is_recovered() {
     let api = fixture.exchange.api();
     let body = br#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let set = BlueprintChangeSet::parse(body).unwrap();
-    let before = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
+    let before =
+        api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().into_body().items.unwrap().len();
     fixture.network.lose_next_response("blueprints_write");
     let _ = fixture.network.take_request_count();
     let response =
         api.blueprints_write("key-of-one-write", &set).with_extension(RetryPolicy::BACKGROUND).await.unwrap();
-    assert_eq!((response.applied, response.header("Idempotency-Replayed")), (1, Some("true")));
+    assert_eq!((response.applied, response.header("Idempotency-Replayed")), (Some(1), Some("true")));
     assert_eq!(fixture.network.take_request_count(), 2);
-    let after = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
+    let after =
+        api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().into_body().items.unwrap().len();
     assert_eq!(after, before + 1);
 }
 

@@ -206,7 +206,7 @@ async fn org_stock_ops_are_applied() {
         .unwrap();
     let roster = fixture.api().org_stock_members(&unit()).await.unwrap().into_body();
     let holder = |name: &str| {
-        let member = roster.items.iter().find(|member| member.name == name).unwrap();
+        let member = roster.items.iter().flatten().find(|member| member.name == name).unwrap();
         member.ref_.clone()
     };
     let book_in = |holder| {
@@ -267,7 +267,7 @@ async fn exchange_resolves_names_and_holder_refs() {
         assert!(materials.iter().any(|bt| bt == id), "{id}: {materials:?}");
     }
 
-    let before = fixture.api().org_stock_members(&unit()).await.unwrap().into_body().items;
+    let before = fixture.api().org_stock_members(&unit()).await.unwrap().into_body().items.unwrap();
     let before = before.into_iter().find(|member| member.name == "Sandbox Member 2").unwrap();
     let act = SandboxAction::RenameMember { name: "Somebody Else".to_owned() };
     fixture.sandbox.act("sandbox-member-2", act).await.unwrap();

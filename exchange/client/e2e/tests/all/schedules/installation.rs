@@ -181,7 +181,8 @@ impl Installation {
     /// Returns the roster's reference to the member.
     pub(super) async fn holder(&self) -> HolderRef {
         let roster = self.program.exchange.api().org_stock_members(&UNIT.parse().unwrap()).await.unwrap();
-        let member = roster.into_body().items.into_iter().find(|member| member.name == "Sandbox Member");
+        let member =
+            roster.into_body().items.unwrap().into_iter().find(|member| member.name == "Sandbox Member");
         member.unwrap().ref_
     }
 

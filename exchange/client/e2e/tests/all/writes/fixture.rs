@@ -78,21 +78,21 @@ impl WriteFixture {
     }
 
     pub(super) async fn blueprints(&self) -> Vec<Blueprint> {
-        self.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap().into_body().items
+        self.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap().into_body().items.unwrap()
     }
 
     pub(super) async fn stock(&self) -> Vec<StockLot> {
-        self.api().stock_read(StockReadOptions::new()).await.unwrap().into_body().items
+        self.api().stock_read(StockReadOptions::new()).await.unwrap().into_body().items.unwrap()
     }
 
     pub(super) async fn ships(&self) -> Vec<Ship> {
-        self.api().ships_read(ShipsReadOptions::new()).await.unwrap().into_body().items
+        self.api().ships_read(ShipsReadOptions::new()).await.unwrap().into_body().items.unwrap()
     }
 
     /// Returns the entry of this quality with the largest quantity.
     pub(super) async fn entry(&self, quality: i64) -> OrgStockEntry {
         let page = self.api().org_stock_read(OrgStockReadOptions::new()).await.unwrap().into_body();
-        let lots = page.items.into_iter().filter(|lot| lot.quality.get() == quality);
+        let lots = page.items.unwrap().into_iter().filter(|lot| lot.quality.get() == quality);
         let entries = lots.flat_map(|lot| lot.entries.unwrap_or_default());
         entries.max_by_key(|entry| entry.quantity.amount.get().to_scaled_i64(3)).unwrap()
     }
