@@ -86,6 +86,31 @@ async fn variables_of_a_server_are_typed() {
     assert_eq!(ports, ["443", "8443"]);
 }
 
+/// An operation with its own server is sent there from each server of the contract, and from no other base URL.
+#[tokio::test]
+async fn servers_of_operations_belong_to_servers_of_the_contract() {
+    let transport = Recorder::default();
+    let own = "https://demo.pictures.example/up/pictures";
+    let regional = servers::RegionalServer {
+        region: RegionalServerRegion::ApSouth,
+        base_path: "api/v2".to_owned(),
+        ..Default::default()
+    };
+    for (base_url, expected) in [
+        (servers::PRODUCTION.to_owned(), own),
+        (String::from(regional), own),
+        ("https://acme.pictures.example/up".to_owned(), own),
+        ("http://127.0.0.1:4010".to_owned(), "http://127.0.0.1:4010/pictures"),
+        ("https://api.places.example.org/v1".to_owned(), "https://api.places.example.org/v1/pictures"),
+    ] {
+        Client::new(base_url.clone(), transport.clone()).pictures().await.unwrap();
+        assert_eq!(transport.last_url(), expected, "{base_url}");
+    }
+    let only = Client::new(servers::PRODUCTION, transport.clone()).with_base_url_only();
+    only.pictures().await.unwrap();
+    assert_eq!(transport.last_url(), "https://api.places.example/v1/pictures");
+}
+
 /// A value that contains separators does not reach another host: the URL is invalid, and nothing is sent.
 #[tokio::test]
 async fn variables_cannot_change_the_host() {

@@ -70,7 +70,7 @@ pub use self::fetch::ReqwestTransport;
 pub use self::raw_response::ResponseFields;
 use self::raw_response::ShownFields;
 pub use self::raw_response::{DecodedBody, RawResponse};
-pub use self::request::RequestBuilder;
+pub use self::request::{RequestBuilder, resolve_address};
 #[cfg(all(feature = "reqwest", not(target_arch = "wasm32")))]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
 pub use self::response::{NoHeaders, Response};
@@ -193,11 +193,12 @@ impl ApiClient {
     /// Returns the client with the servers of the contract, including those of single operations. In their URLs, `{name}`
     /// stands for a variable.
     ///
-    /// If the base URL is none of them, such as that of a mock server, every request is sent to it: an operation that
-    /// declares a server on another host is not sent there.
+    /// If none of them has the scheme, host and port of the base URL, as for a mock server, every request is sent to the
+    /// base URL: an operation that declares a server on another host is not sent there.
     #[must_use]
     pub fn with_contract_servers(mut self, servers: &[&str]) -> Self {
-        self.is_other_server = !servers.iter().any(|server| matches_server(server, &self.base_url));
+        self.is_other_server =
+            !servers.iter().any(|server| server_url::has_origin_of(server, &self.base_url));
         self
     }
 
@@ -246,23 +247,6 @@ impl ApiClient {
     pub fn send<C: Call>(&self, request: RequestBuilder) -> PendingCall<'_, C> {
         PendingCall::new(self, request)
     }
-}
-
-/// Returns true if `url` is a URL of a server. In `server`, `{name}` stands for any characters except `/`.
-fn matches_server(server: &str, url: &str) -> bool {
-    let (mut template, mut rest) = (server.trim_end_matches('/'), url.trim_end_matches('/'));
-    while let Some((literal, variable)) = template.split_once('{') {
-        let (Some((_, tail)), Some(value)) = (variable.split_once('}'), rest.strip_prefix(literal)) else {
-            return false;
-        };
-        // The variable ends before the next literal of its segment, or with the segment.
-        let next = tail.split(['{', '/']).next().unwrap_or_default();
-        let length = value.find('/').unwrap_or(value.len());
-        let end = if next.is_empty() { Some(length) } else { value[..length].find(next) };
-        let Some(end) = end else { return false };
-        (template, rest) = (tail, &value[end..]);
-    }
-    template == rest
 }
 
 /// Shows only the settings, because the base URL may contain a password.

@@ -9,7 +9,9 @@ use http::{
 };
 use serde::Serialize;
 
-use super::{RequestChecks, StoredRequest, error::SendError, idempotency_key::RandomSource};
+use super::{
+    RequestChecks, StoredRequest, error::SendError, idempotency_key::RandomSource, server_url::origin,
+};
 use crate::{
     contract::{Contract, to_json, validate_serialized},
     json::Json,
@@ -479,15 +481,14 @@ impl fmt::Debug for RequestBuilder {
     }
 }
 
-/// Resolves an address that may be relative to the host of the base URL (RFC 3986, 4.2).
-fn resolve_address(base_url: &str, address: &str) -> String {
+/// Resolves an address that may be relative to the host of the base URL (RFC 3986, 4.2). A trailing `/` is ignored.
+#[must_use]
+pub fn resolve_address(base_url: &str, address: &str) -> String {
     let address = address.strip_suffix('/').unwrap_or(address);
     if !(address.is_empty() || address.starts_with('/')) {
         return address.to_owned();
     }
-    let host = base_url.find("://").map_or(0, |at| at + 3);
-    let end = base_url[host..].find('/').map_or(base_url.len(), |at| host + at);
-    format!("{}{address}", &base_url[..end])
+    format!("{}{address}", origin(base_url))
 }
 
 /// Returns the pointer of a value below the argument `name`.

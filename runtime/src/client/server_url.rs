@@ -53,9 +53,54 @@ fn push_encoded(url: &mut String, value: &str, is_path: bool) {
     }
 }
 
+/// Returns the scheme, host and port of a URL, or of the template of one.
+pub(super) fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
+    &url[..end]
+}
+
+/// Returns true if a URL has the scheme, host and port of a server, with any values of the server's variables. A server
+/// whose first variable contains the host has every URL; a server without a host has none.
+pub(super) fn has_origin_of(template: &str, url: &str) -> bool {
+    let template = origin(template);
+    if template.contains("://") {
+        matches_template(&template.to_ascii_lowercase(), &origin(url).to_ascii_lowercase())
+    } else {
+        template.starts_with('{')
+    }
+}
+
+fn matches_template(template: &str, text: &str) -> bool {
+    let Some((before, (_, after))) = split_variable(template) else { return template == text };
+    let Some(value) = text.strip_prefix(before) else { return false };
+    value.char_indices().any(|(end, _)| matches_template(after, &value[end..])) || matches_template(after, "")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn origins_are_compared_with_any_values_of_variables() {
+        for (server, url, expected) in [
+            ("https://a.example/v1", "https://a.example", true),
+            ("https://a.example", "https://A.example/v2", true),
+            ("https://a.example", "https://a.example.org", false),
+            ("https://a.example", "http://a.example", false),
+            ("https://a.example", "https://a.example:8443", false),
+            ("https://{a}.example/{b}", "https://x.example/y/z", true),
+            ("https://{a}.{b}.example:{port}", "https://x.y.example:8443/v1", true),
+            ("https://{a}-{b}.example", "https://x.example", false),
+            ("https://{a}.example", "https://x/y.example", false),
+            ("{scheme}://a.example", "http://a.example", true),
+            ("{url}/v1", "http://localhost:4010", true),
+            ("/v1", "http://localhost:4010", false),
+            ("https://{a.example", "https://x.example", false),
+        ] {
+            assert_eq!(has_origin_of(server, url), expected, "{server} {url}");
+        }
+    }
 
     #[test]
     fn variables_are_filled_in() {

@@ -10,6 +10,7 @@ use super::{ClientWriter, docs, pages, write};
 use crate::{
     api::Server,
     emit::{self, ident},
+    load::uri,
     operations::{ModuleItems, Submodule, group_gate, imported_siblings, status_variant},
     plan::{ClientGroup, OperationSide, ShownFields, is_selector},
     servers,
@@ -19,13 +20,13 @@ use crate::{
 /// if the document has no server with a host: the base URL is then unknown to the contract in any case.
 fn contract_servers(writer: &ClientWriter<'_>) -> Option<TokenStream> {
     let of_operations = || writer.plan.calls.iter().flat_map(|call| &call.operation.servers);
-    let has_host = |server: &Server| server.url.contains("://");
+    let has_host = |server: &Server| uri::is_absolute(&server.url);
     let of_document = || writer.plan.api.servers.iter();
     if !of_operations().any(has_host) || !of_document().any(has_host) {
         return None;
     }
     let all = of_document().chain(of_operations());
-    let servers: BTreeSet<&str> = all.map(|server| server.url.as_str()).collect();
+    let servers: BTreeSet<&str> = all.map(|server| server.template.as_str()).collect();
     Some(quote!(.with_contract_servers(&[#(#servers),*])))
 }
 

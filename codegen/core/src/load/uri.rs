@@ -1,5 +1,7 @@
 //! URI operations (RFC 3986) on strings: resolution, normalization, percent-encoding.
 
+use std::net::IpAddr;
+
 use fluent_uri::{Uri, UriRef};
 
 /// An absolute URI, split from its fragment.
@@ -89,8 +91,20 @@ pub fn strip_http_scheme(uri: &str) -> Option<&str> {
 }
 
 /// Returns true if the string is a URI with a scheme.
-pub(crate) fn is_absolute(uri: &str) -> bool {
+pub fn is_absolute(uri: &str) -> bool {
     Uri::parse(uri).is_ok()
+}
+
+/// Returns a URL without its query and fragment.
+pub fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+/// Returns true if the host of a URL is this machine: `localhost`, or an address of the loopback interface. An IPv6
+/// address may be in brackets.
+pub fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Percent-decodes a string. Returns `None` if it contains an invalid escape or is not valid UTF-8 after

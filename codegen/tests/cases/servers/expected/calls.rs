@@ -5,3 +5,7 @@
 /// The request of `GET /places`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListCall;
+
+/// The request of `GET /pictures`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PicturesCall;

@@ -30,6 +30,15 @@ impl Client {
     ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport)
+                .with_contract_servers(
+                    &[
+                        "/v1",
+                        "https://api.places.example/v1",
+                        "https://sandbox.places.example",
+                        "https://{tenant}.pictures.example/up",
+                        "https://{tenant}.{region}.places.example:{port}/{basePath}",
+                    ],
+                )
                 .with_user_agent(
                     concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")),
                 ),
@@ -42,6 +51,16 @@ impl Client {
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
             inner: self.inner.with_request_checks(checks),
+        }
+    }
+
+    /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
+    /// own servers uses the first of them if the base URL is a server of the contract. If that server is
+    /// only a path, it replaces the path of the base URL.
+    #[must_use]
+    pub fn with_base_url_only(self) -> Self {
+        Self {
+            inner: self.inner.with_base_url_only(),
         }
     }
 
@@ -67,6 +86,18 @@ impl Client {
     pub fn list(&self) -> PendingCall<'_, super::calls::ListCall> {
         self.inner.send(super::calls::ListCall::request_for(&self.inner))
     }
+
+    /// `GET /pictures`.
+    ///
+    /// Sent to `https://demo.pictures.example/up`, the operation's own server.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
+    pub fn pictures(&self) -> PendingCall<'_, super::calls::PicturesCall> {
+        self.inner.send(super::calls::PicturesCall::request_for(&self.inner))
+    }
 }
 
 impl super::calls::ListCall {
@@ -79,6 +110,35 @@ impl Call for super::calls::ListCall {
     const OPERATION: &'static Operation = OperationId::List.operation();
 
     type Success = Vec<super::types::Place>;
+
+    type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
+
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
+    }
+
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented_status(),
+        }
+    }
+}
+
+impl super::calls::PicturesCall {
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json")
+    }
+}
+
+impl Call for super::calls::PicturesCall {
+    const OPERATION: &'static Operation = OperationId::Pictures.operation();
+
+    type Success = Vec<String>;
 
     type ErrorBody = ();
 

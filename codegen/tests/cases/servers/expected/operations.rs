@@ -29,10 +29,28 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         servers: &[],
     },
+    Operation {
+        id: "pictures",
+        method: "GET",
+        path: "/pictures",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: RepeatSafety::Safe,
+        deprecated: false,
+        parameters: &[],
+        body: None,
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1pictures/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_PICTURES_GET)), }] },
+        ],
+        servers: &["https://demo.pictures.example/up"],
+    },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0]);
 
 /// The operations, by `operationId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,9 +59,13 @@ pub enum OperationId {
     ///
     /// The value `list`.
     List,
+    /// `GET /pictures`
+    ///
+    /// The value `pictures`.
+    Pictures,
 }
 
-::contract_runtime::closed_enum! { OperationId { values { List = "list" } } }
+::contract_runtime::closed_enum! { OperationId { values { List = "list", Pictures = "pictures" } } }
 
 impl OperationId {
     /// Returns the description of the operation.

@@ -16,6 +16,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     IN_INPUT {
         /// `input.json#/paths/~1places/get`
         INPUT_PATHS_PLACES_GET = 1,
+        /// `input.json#/paths/~1pictures/get`
+        INPUT_PATHS_PICTURES_GET = 2,
         /// `input.json#/components/schemas/Place`
         INPUT_SCHEMAS_PLACE = 2,
     }
@@ -27,6 +29,9 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT_PATHS_PLACES_GET
         Schema { resource: IN_INPUT, location: "/paths/~1places/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_PLACE, from: 0 }] },
+        // INPUT_PATHS_PICTURES_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1pictures/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_PICTURES_GET.offset_by(1), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1pictures/get/responses/200/content/application~1json/schema/items", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_SCHEMAS_PLACE
         Schema { resource: IN_INPUT, location: "/components/schemas/Place", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("name", INPUT_SCHEMAS_PLACE.offset_by(1))], 0b1)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/Place/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
