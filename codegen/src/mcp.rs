@@ -31,7 +31,7 @@ mod tools;
 
 use std::fmt;
 
-use contract_codegen_core::{AnalyzedContract, Project, stack::run_on_deep_stack};
+use contract_codegen_core::{AnalyzedContract, Project, load::uri, stack::run_on_deep_stack};
 use contract_runtime::{
     client::ApiClient,
     operation::{Operation, RepeatSafety},
@@ -132,7 +132,7 @@ impl ContractTools {
     #[must_use]
     pub fn server_url(&self, operation: &Operation) -> Option<String> {
         let servers = &self.contract().api.servers;
-        let base = servers.iter().map(|server| server.url.as_str()).find(|url| url.contains("://"));
+        let base = servers.iter().map(|server| server.url.as_str()).find(|url| uri::is_absolute(url));
         match &self.options.server {
             Some(url) => Some(url.trim_end_matches('/').to_owned()),
             None => server_url::operation_url(operation.servers.first().copied(), base),
@@ -187,7 +187,7 @@ impl ContractTools {
     ) -> CallToolResult {
         match response {
             Ok(response) => self.response_result(call.0, response),
-            Err(error) => self.transport_failure(self.operation(call.0), &error),
+            Err(error) => self.transport_failure(call.0, &error),
         }
     }
 }

@@ -243,10 +243,9 @@ impl<'a> CheckBuilder<'a> {
 
     /// Returns the place of the content of a newtype.
     fn newtype_content(&self, def: &TypeDef, inner: &TypeRef, place: &ValuePlace) -> ValuePlace {
-        match integer_variants(self.scope.graph, &self.facts_of(&def.conj), inner) {
-            Some(_) => place.integer(),
-            None => place.newtype_value(),
-        }
+        let is_enumeration = matches!(inner, TypeRef::Int(_))
+            && integer_variants(self.scope.graph, &self.facts_of(&def.conj), inner).is_some();
+        if is_enumeration { place.integer() } else { place.newtype_value() }
     }
 
     /// Returns true if the check of a type always succeeds. Generated code does not call such a check.

@@ -183,7 +183,7 @@ pub(crate) fn load_all(inputs: &ContractInputs) -> (Sources, Diagnostics) {
     for url in paths.iter().filter_map(|path| inputs::as_url(path)) {
         // A query may contain a secret, such as a signature. It does not affect how references are resolved (RFC 3986,
         // 5.2.2), and no name contains it.
-        let name = inputs::without_query(url);
+        let name = uri::without_query(url);
         if let Some(content) = sources.fetch_input(url, name, &mut problems) {
             sources.add_input(name.to_owned(), None, &content, true, Some(name), &mut problems);
         }

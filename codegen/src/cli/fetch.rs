@@ -5,7 +5,6 @@
 use std::{
     collections::BTreeMap,
     fs,
-    net::IpAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -96,7 +95,8 @@ impl Downloader {
     fn download(&self, request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError> {
         let (mut address, mut referrer) = (request.url.to_owned(), request.referrer.map(str::to_owned));
         for _ in 0..=MAX_REDIRECTS {
-            let name = if address == request.url { request.name } else { without_query(&address) }.to_owned();
+            let name =
+                if address == request.url { request.name } else { uri::without_query(&address) }.to_owned();
             check_url(&address, &name, referrer.as_deref())?;
             let cannot = |error: Error| {
                 unavailable(
@@ -149,11 +149,6 @@ impl DocumentFetcher for Downloader {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), digest);
         Ok(bytes)
     }
-}
-
-/// Returns a URL without its query, which may contain a secret.
-fn without_query(url: &str) -> &str {
-    url.split('?').next().unwrap_or(url)
 }
 
 fn unavailable(message: String, help: Option<&'static str>) -> FetchError {
@@ -209,9 +204,9 @@ fn check_url(url: &str, name: &str, referrer: Option<&str>) -> Result<(), FetchE
     }
     match parsed.scheme_str() {
         Some("https") => Ok(()),
-        Some("http") if is_loopback(authority.host()) => match referrer.map(str::parse::<Uri>) {
+        Some("http") if uri::is_loopback(authority.host()) => match referrer.map(str::parse::<Uri>) {
             None => Ok(()),
-            Some(Ok(referrer)) if referrer.host().is_some_and(is_loopback) => Ok(()),
+            Some(Ok(referrer)) if referrer.host().is_some_and(uri::is_loopback) => Ok(()),
             Some(_) => {
                 let message = format!("{name} is on this machine, but the document that refers to it is not");
                 Err(unavailable(message, Some("download it with another tool, and give its path")))
@@ -219,11 +214,6 @@ fn check_url(url: &str, name: &str, referrer: Option<&str>) -> Result<(), FetchE
         },
         _ => Err(unavailable(format!("{name} is not encrypted"), Some("use a URL with `https:`"))),
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn check_status<B>(url: &str, response: &Response<B>) -> Result<(), FetchError> {

@@ -20,7 +20,7 @@ use super::{
     console::Console,
     error::{CommandError, EXIT_DIFFERENT},
     generate::count_noun,
-    mock::{MAX_BODY_BYTES, format_violation},
+    mock::MAX_BODY_BYTES,
     project,
     service::ServiceClient,
 };
@@ -210,11 +210,8 @@ impl LiveTest<'_> {
             return vec![format!("status {} for {}", status.as_u16(), describe_request(sent))];
         }
         let verdict = self.mock.validate_exchange(&sent.request, Some(response));
-        let mut findings: Vec<String> = verdict
-            .response
-            .iter()
-            .map(|violation| format!("response {}", format_violation(violation)))
-            .collect();
+        let mut findings: Vec<String> =
+            verdict.response.iter().map(|violation| format!("response {violation}")).collect();
         let is_valid = sent.kind != TestRequestKind::Invalid;
         let is_unexpected =
             if is_valid { REJECTIONS.contains(&status.as_u16()) } else { status.is_success() };
@@ -254,7 +251,7 @@ impl LiveTest<'_> {
 
 fn describe_request(sent: &TestRequest) -> String {
     match (&sent.violation, sent.kind) {
-        (Some(violation), _) => format!("an invalid request: {}", format_violation(violation)),
+        (Some(violation), _) => format!("an invalid request: {violation}"),
         (None, TestRequestKind::Boundary) => "a valid request with a boundary value".to_owned(),
         (None, _) => "a valid request".to_owned(),
     }

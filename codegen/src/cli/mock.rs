@@ -182,15 +182,9 @@ fn describe_large_body() -> String {
 fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> String {
     let operation = verdict.operation.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let broken: Vec<String> =
-        verdict.violations.iter().take(MAX_LISTED_ITEMS).map(format_violation).collect();
+        verdict.violations.iter().take(MAX_LISTED_ITEMS).map(MessageViolation::to_string).collect();
     let detail = if broken.is_empty() { verdict.description.clone() } else { broken.join("; ") };
     format!("{status} {method} {path}{operation}: {detail}")
-}
-
-/// Formats a violation, such as `body /seat must be at most 99`.
-pub(super) fn format_violation(broken: &MessageViolation) -> String {
-    let MessageViolation { place, pointer, message, .. } = broken;
-    if pointer.is_empty() { format!("{place} {message}") } else { format!("{place} {pointer} {message}") }
 }
 
 fn request_event(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> Value {

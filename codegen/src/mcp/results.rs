@@ -41,11 +41,15 @@ pub(super) fn failure(text: impl Into<String>) -> CallToolResult {
 
 impl ContractTools {
     /// Returns the result of a call without a response.
-    pub(super) fn transport_failure(&self, operation: &Operation, error: &TransportError) -> CallToolResult {
+    pub(super) fn transport_failure(&self, tool: &PlannedTool, error: &TransportError) -> CallToolResult {
+        let operation = self.operation(tool);
         let mut text = format!("The call failed: {error}.");
         if error.downcast_source::<MissingCredentials>().is_some() {
+            let security = &self.mock.plan.calls[tool.at].operation.security;
+            let is_needed = |scheme: &str| security.iter().flatten().any(|(name, _)| name == scheme);
             let variables = self.credential_variables();
-            let names: Vec<String> = variables.iter().map(|each| each.describe()).collect();
+            let needed = variables.iter().filter(|each| is_needed(&each.scheme));
+            let names: Vec<String> = needed.map(|each| each.describe()).collect();
             text.push_str(&format!(
                 " The user sets credentials in environment variables of the MCP server: {}.",
                 names.join("; ")
@@ -189,15 +193,8 @@ fn describe_status(status: StatusCode) -> String {
 }
 
 fn describe_violations(status: StatusCode, violations: &[MessageViolation]) -> String {
-    let lines = violations.iter().take(MAX_LISTED).map(|violation| {
-        let MessageViolation { place, pointer, message, .. } = violation;
-        if pointer.is_empty() {
-            format!("\n- {place} {message}")
-        } else {
-            format!("\n- {place} {pointer} {message}")
-        }
-    });
-    let lines: String = lines.collect();
+    let lines: String =
+        violations.iter().take(MAX_LISTED).map(|violation| format!("\n- {violation}")).collect();
     format!(
         "Warning: the call succeeded with status {}, but the response violates the contract:{lines}",
         describe_status(status)

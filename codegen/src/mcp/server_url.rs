@@ -1,23 +1,19 @@
 //! Determines the server of an operation, and checks that requests to it are encrypted.
 
+use contract_codegen_core::load::uri;
+use contract_runtime::client::resolve_address;
 use http::Uri;
 
 /// Returns the base URL of an operation. `own` is the server that the operation declares; one without a host is
 /// resolved against `base`, the server of the document.
 pub(super) fn operation_url(own: Option<&str>, base: Option<&str>) -> Option<String> {
-    let is_absolute = |url: &&str| url.contains("://");
-    let base = base.filter(is_absolute);
-    let url = match own {
-        Some(own) if is_absolute(&own) => own.to_owned(),
-        Some(path) if path.starts_with('/') => format!("{}{path}", origin(base?)),
-        Some(_) | None => base?.to_owned(),
+    let base = base.filter(|url| uri::is_absolute(url));
+    let url = match (own, base) {
+        (Some(own), Some(base)) => resolve_address(base, own),
+        (Some(own), None) => Some(own).filter(|url| uri::is_absolute(url))?.to_owned(),
+        (None, base) => base?.to_owned(),
     };
     Some(url.trim_end_matches('/').to_owned())
-}
-
-fn origin(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    url[host..].find('/').map_or(url, |at| &url[..host + at])
 }
 
 /// Returns true if requests to a URL cannot be read by others: the URL is `https:`, or the host is this machine.
@@ -34,15 +30,9 @@ fn origin(url: &str) -> &str {
 pub fn is_protected(url: &Uri) -> bool {
     match (url.scheme_str(), url.host()) {
         (Some("https"), Some(_)) => true,
-        (Some("http"), Some(host)) => is_loopback(host),
+        (Some("http"), Some(host)) => uri::is_loopback(host),
         _ => false,
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Error responses of the mock server as problem details (RFC 9457).
 
+use std::fmt;
+
 use contract_runtime::{Json, Map};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
@@ -22,6 +24,14 @@ pub struct MessageViolation {
     pub message: String,
     /// The location of the rule in the contract: file, line and JSON Pointer.
     pub origin: String,
+}
+
+/// Writes the part, the pointer and the description, such as `body /seat must be at most 99`.
+impl fmt::Display for MessageViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let space = if self.pointer.is_empty() { "" } else { " " };
+        write!(f, "{}{space}{} {}", self.place, self.pointer, self.message)
+    }
 }
 
 /// An error of the mock server. The response is a problem document, unless the contract declares another form.
@@ -89,10 +99,7 @@ const MAX_DESCRIBED: usize = 3;
 
 /// Describes the violations of a request in one line: `query /limit must be at most 50; body /seat is required`.
 pub(super) fn describe_violations(violations: &[MessageViolation]) -> String {
-    let described = violations.iter().take(MAX_DESCRIBED).map(|each| {
-        let pointer = if each.pointer.is_empty() { String::new() } else { format!("{} ", each.pointer) };
-        format!("{} {pointer}{}", each.place, each.message)
-    });
+    let described = violations.iter().take(MAX_DESCRIBED).map(MessageViolation::to_string);
     let mut text = described.collect::<Vec<_>>().join("; ");
     if let Some(others) = violations.len().checked_sub(MAX_DESCRIBED).filter(|others| *others > 0) {
         text.push_str(&format!("; and {others} more"));

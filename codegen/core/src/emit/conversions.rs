@@ -38,8 +38,10 @@ impl ModelEmitter<'_> {
     /// Prints the conversion of a `value` of type `narrow` to `wide`. Returns `None` if the types differ in more
     /// than their constraints.
     fn widening_expression(&self, narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
-        let is_enum =
-            |def: &TypeDef, inner| integer_variants(self.graph, &self.facts_of(&def.conj), inner).is_some();
+        let is_enum = |def: &TypeDef, inner: &TypeRef| {
+            matches!(inner, TypeRef::Int(_))
+                && integer_variants(self.graph, &self.facts_of(&def.conj), inner).is_some()
+        };
         match (&narrow.body, &wide.body) {
             (TypeBody::Newtype(own), TypeBody::Newtype(other)) => {
                 let scalar =

@@ -28,7 +28,9 @@ impl ModelEmitter<'_> {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let constants = self.limit_constants(def, inner);
-        if let Some(variants) = integer_variants(self.graph, &self.facts_of(&def.conj), inner) {
+        if matches!(inner, TypeRef::Int(_))
+            && let Some(variants) = integer_variants(self.graph, &self.facts_of(&def.conj), inner)
+        {
             let int = self.type_tokens(inner);
             let wider = self.widening_conversions(id, def);
             let item = integer_enum_item(&name, &docs, &int, &variants);

@@ -95,11 +95,6 @@ fn is_http_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
-/// Returns a URL without its query and fragment.
-pub(super) fn without_query(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or(url)
-}
-
 /// Returns true if a document has no file: it was read from standard input or from a URL.
 pub(super) fn is_unnamed(name: &str) -> bool {
     name == STDIN_NAME || is_http_url(name)
@@ -173,7 +168,7 @@ impl Sources {
 /// Returns the name whose extension determines the syntax of a document without a file. If the name has no
 /// extension of a document, the content decides: JSON starts with `{`, `[` or `"`.
 pub(super) fn syntax_name(name: &str, content: &[u8]) -> &'static str {
-    let path = name.split(['?', '#']).next().unwrap_or(name);
+    let path = uri::without_query(name);
     let is_json = Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
     let starts_like_json = || {
         let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content).trim_ascii_start();

@@ -19,8 +19,7 @@ use http_body::{Frame, SizeHint};
 use serde_json::{Value, json};
 
 use super::{
-    MAX_BODY_BYTES, MAX_LISTED_ITEMS, describe_large_body, format_violation, read_body,
-    statistics::SessionStatistics,
+    MAX_BODY_BYTES, MAX_LISTED_ITEMS, describe_large_body, read_body, statistics::SessionStatistics,
 };
 use crate::cli::{
     console::Console,
@@ -238,9 +237,8 @@ fn exchange_lines(
     let (status, method, path) = (response.status().as_u16(), request.method(), request.uri().path());
     let operation = verdict.operation.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let head = format!("{status} {method} {path}{operation}: ");
-    let mut details: Vec<String> = sided_violations(verdict)
-        .map(|(side, violation)| format!("{side} {}", format_violation(violation)))
-        .collect();
+    let mut details: Vec<String> =
+        sided_violations(verdict).map(|(side, violation)| format!("{side} {violation}")).collect();
     if let Some(failure) = failure {
         details.insert(0, failure.to_owned());
     }

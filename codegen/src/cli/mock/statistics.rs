@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use contract_codegen::mock::ExchangeVerdict;
 use serde_json::{Value, json};
 
-use super::{format_violation, proxy::sided_violations};
+use super::proxy::sided_violations;
 use crate::cli::generate::count_noun;
 
 /// The name of requests that match no operation.
@@ -67,7 +67,7 @@ impl SessionStatistics {
             });
             let mut general = violation.clone();
             general.pointer = tokens.collect::<Vec<&str>>().join("/");
-            let mut text = format!("{side} {}", format_violation(&general));
+            let mut text = format!("{side} {general}");
             let is_full = operation.violations.len() >= MAX_DISTINCT_VIOLATIONS;
             if is_full && !operation.violations.contains_key(&text) {
                 OTHER_VIOLATIONS.clone_into(&mut text);

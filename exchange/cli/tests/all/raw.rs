@@ -61,7 +61,8 @@ async fn any_operation_can_be_called() {
     assert_eq!(wrong.code, 2);
     expect![[r#"
         error: the request violates the contract and was not sent: /ops must have at least 1 element
-          -> correct it before sending it again"#]].assert_eq(&crate::test_machine::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
+          -> correct it before sending it again"#]]
+    .assert_eq(&crate::test_machine::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
     // An error response of the exchange is reported with its code.
     let gone = machine.json(&["api", "stock_read", "--cursor", "none"]).await;
     assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
