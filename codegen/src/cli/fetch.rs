@@ -186,9 +186,9 @@ fn http_agent() -> Agent {
     config.build().into()
 }
 
-/// Returns an error if a URL must not be downloaded. `name` represents it in messages. `referrer` is the URL of the document that refers or
-/// redirects to it: a document from another host must not cause requests to this machine. The message never
-/// contains credentials.
+/// Returns an error if a URL must not be downloaded. `name` represents it in messages. `referrer` is the URL of the
+/// document that refers or redirects to it: a document from another host must not cause requests to this machine.
+/// The message never contains credentials.
 fn check_url(url: &str, name: &str, referrer: Option<&str>) -> Result<(), FetchError> {
     let parsed = url.parse::<Uri>().ok();
     let Some((parsed, authority)) = parsed.as_ref().and_then(|url| Some((url, url.authority()?))) else {
