@@ -51,6 +51,7 @@ pub mod registry;
 pub mod relay;
 pub mod sandbox;
 mod secrets;
+mod security_headers;
 pub mod serve;
 pub mod shared;
 mod shares;

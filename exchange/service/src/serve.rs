@@ -38,6 +38,7 @@ use crate::Environment;
 use crate::config::Config;
 use crate::gateway;
 use crate::peer::PeerAddr;
+use crate::security_headers::add_security_headers;
 use crate::shares::{ShareLimiter, SharePermit};
 use crate::timed_body::TimedBody;
 
@@ -51,6 +52,8 @@ pub struct Server {
     environment: Environment,
     limits: Arc<ConnectionLimits>,
     tls: Option<tokio_rustls::TlsAcceptor>,
+    /// Whether browsers use TLS to reach the service, here or at a proxy.
+    uses_tls: bool,
 }
 
 struct ConnectionLimits {
@@ -131,7 +134,9 @@ impl Server {
         };
         let tls = tls::build_acceptor(serve.certificate.as_deref(), serve.private_key.as_deref())?;
         let front = front.into();
-        Ok(Self { dispatcher: front, environment: environment.clone(), limits: Arc::new(limits), tls })
+        let uses_tls = config.web_origin().starts_with("https://");
+        let environment = environment.clone();
+        Ok(Self { dispatcher: front, environment, limits: Arc::new(limits), tls, uses_tls })
     }
 
     /// Serves requests until `until` completes. Then closes the listener and waits for running requests.
@@ -243,6 +248,7 @@ impl Server {
         {
             response.headers_mut().insert(header::DATE, date);
         }
+        add_security_headers(response.headers_mut(), self.uses_tls);
         if is_last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

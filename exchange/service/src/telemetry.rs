@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use http::header::STRICT_TRANSPORT_SECURITY;
 use http::{HeaderValue, Method};
 use metrics::{counter, histogram};
 use tracing::Instrument as _;
@@ -16,34 +15,20 @@ use tracing::Instrument as _;
 use crate::correlation::{CORRELATION_ID, correlation_id};
 use crate::environment::Environment;
 
-/// Makes browsers use TLS for a year (RFC 6797, section 6.1). Subdomains are excluded, because other services
-/// may run there.
-const HSTS_ONE_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
-
 /// The error code of a response, which is stored in the extensions of the response for the telemetry layer.
 /// It must be from a bounded set, because it becomes a label.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorLabel(pub(crate) &'static str);
 
-#[derive(Clone)]
-struct EndpointObserver {
-    environment: Environment,
-    /// Whether browsers use TLS to reach the service.
-    uses_tls: bool,
-}
-
-/// Adds telemetry to a router. Also adds the headers with the correlation id and HSTS to every response.
-pub(crate) fn with_telemetry<S>(router: Router<S>, environment: &Environment, origin: &str) -> Router<S>
+/// Adds telemetry to a router. Also adds the header with the correlation id to every response.
+pub(crate) fn with_telemetry<S>(router: Router<S>, environment: &Environment) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    let observer =
-        EndpointObserver { environment: environment.clone(), uses_tls: origin.starts_with("https://") };
-    router.layer(middleware::from_fn_with_state(observer, observe_request))
+    router.layer(middleware::from_fn_with_state(environment.clone(), observe_request))
 }
 
-async fn observe_request(State(observer): State<EndpointObserver>, request: Request, next: Next) -> Response {
-    let EndpointObserver { environment, uses_tls: is_secure } = observer;
+async fn observe_request(State(environment): State<Environment>, request: Request, next: Next) -> Response {
     let received_at = environment.now();
     let (head, body) = request.into_parts();
     let id = correlation_id(&head, &environment);
@@ -54,12 +39,8 @@ async fn observe_request(State(observer): State<EndpointObserver>, request: Requ
     let span = tracing::error_span!("request", correlation_id = id.as_str());
     let mut response = next.run(Request::from_parts(head, body)).instrument(span).await;
 
-    let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
-        headers.insert(CORRELATION_ID, id);
-    }
-    if is_secure {
-        headers.insert(STRICT_TRANSPORT_SECURITY, HSTS_ONE_YEAR);
+        response.headers_mut().insert(CORRELATION_ID, id);
     }
     let status = response.status().as_u16();
     let error = response.extensions().get().map_or("none", |ErrorLabel(error)| error);

@@ -129,7 +129,7 @@ pub fn member_routes(web: WebState, backend: Backend) -> Router {
 /// Adds the layers that all pages have in common.
 fn with_page_layers<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &WebState) -> Router<S> {
     let pages = pages.layer(axum::middleware::map_response(layout::add_default_headers));
-    with_telemetry(pages, web.provider().environment(), web.provider().config().web_origin())
+    with_telemetry(pages, web.provider().environment())
 }
 
 /// Renders the page that a member sees after signing in without a target, if the provider is external.

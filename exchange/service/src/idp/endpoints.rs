@@ -34,7 +34,7 @@ pub fn router(provider: IdentityProvider) -> Router {
         .route(&at("token"), post(issue_token))
         .route(&at("revoke"), post(revoke_token))
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES));
-    with_telemetry(endpoints, provider.environment(), &provider.config().issuer).with_state(provider)
+    with_telemetry(endpoints, provider.environment()).with_state(provider)
 }
 
 type FormBody = Result<Form<Vec<(String, String)>>, FormRejection>;

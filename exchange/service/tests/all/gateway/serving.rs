@@ -115,6 +115,43 @@ async fn gateway_serves_over_a_socket() {
     assert_eq!((status, &body["code"]), (404, &"NOT_FOUND".into()));
 }
 
+/// RFC 6797: every response has the security headers, whichever part of the service creates it. HSTS is sent if
+/// and only if the public origin uses TLS. The policy of a page is kept.
+#[tokio::test]
+async fn responses_have_security_headers() {
+    let none = "default-src 'none'; frame-ancestors 'none'";
+    let page = "default-src 'none'; style-src 'self'";
+    for (origin, hsts) in
+        [("https://exchange.example", Some("max-age=31536000")), ("http://127.0.0.1:80", None)]
+    {
+        let harness = GatewayHarness::new().await;
+        let with_policy = async move || ([("content-security-policy", page)], "<h1>Page</h1>");
+        let router = harness.gateway.router().route("/page", axum::routing::get(with_policy));
+        let served = serve(router, |config| config.issuer = format!("{origin}/idp")).await;
+        let long_head = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(70 << 10));
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+        for (request, status, policy) in [
+            (get("/exchange/v1"), 401, none),
+            (get("/exchange/v1/openapi.json"), 200, none),
+            (get("/nothing"), 404, none),
+            (get("/page"), 200, page),
+            (long_head, 413, none),
+        ] {
+            let mut stream = TcpStream::connect(served.address).await.unwrap();
+            let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+            let (head, _) = response.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            let values = |name: &str| -> Vec<String> {
+                let prefix = format!("{name}: ");
+                head.lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
+            };
+            assert_eq!(values("x-content-type-options"), ["nosniff"], "{head}");
+            assert_eq!(values("content-security-policy"), [policy], "{head}");
+            assert_eq!(values("strict-transport-security"), Vec::from_iter(hsts), "{head}");
+        }
+    }
+}
+
 /// LIM-23, ERR-01, ERR-31: the limit applies to all headers together. A head far above the limit is rejected
 /// without a body.
 #[tokio::test]

@@ -39,20 +39,6 @@ fn has_strict_headers(reply: &Reply) {
     }
 }
 
-/// RFC 6797: responses set HSTS if and only if the public origin uses TLS.
-#[tokio::test]
-async fn hsts_is_sent_only_over_tls() {
-    for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
-    {
-        let config = Config { issuer: format!("{origin}/idp"), ..config(ProofProfile::Keycloak) };
-        let harness = ProviderHarness::with_config(&config).await;
-        for path in ["/sign-in", "/device", "/style.css", "/idp/jwks", "/idp/token", "/nothing"] {
-            let reply = harness.get(path).await;
-            assert_eq!(reply.header("strict-transport-security"), expect, "{path}: {}", reply.status);
-        }
-    }
-}
-
 /// WEB-01: the page first requires signing in, and then continues at its URL.
 #[tokio::test]
 async fn device_page_requires_sign_in() {
