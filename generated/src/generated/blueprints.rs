@@ -9,7 +9,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
+    text::char_count_at_most,
 };
 use super::{
     schemas,
@@ -104,10 +105,10 @@ pub struct Blueprint {
     pub provenance: Option<Provenance>,
     /// Granted to every member by default, and so not removable.
     pub is_default: bool,
-    /// The member's note. Read-only in v1.
+    /// The member's note; null is the same as absent. Read-only in v1.
     ///
     /// Limits: at most 2000 characters.
-    pub note: Option<String>,
+    pub note: Option<Nullable<String>>,
     /// Data of others about this blueprint.
     pub extensions: Option<Extensions>,
     /// Members that the contract does not declare, kept unchanged.
@@ -135,7 +136,7 @@ pub struct Blueprint {
         }
         optional {
             acquired_at: one Timestamp = "acquiredAt", provenance: one Provenance = "provenance",
-            note: one String = "note", extensions: one Extensions = "extensions",
+            note: one Nullable<String> = "note", extensions: one Extensions = "extensions",
         }
     }
 }
@@ -147,8 +148,13 @@ impl Contract for Blueprint {
         self.key.is_valid() && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
-            && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
-            && self.extensions.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .note
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => char_count_at_most(value, 2000),
+                }) && self.extensions.as_ref().is_none_or(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -88,7 +88,7 @@ pub enum Code {
     ///
     /// The value `IDEMPOTENCY_KEY_REUSED`.
     IdempotencyKeyReused,
-    /// Back off and resend the same body under the same key.
+    /// Wait Retry-After and resend the same body under the same key.
     ///
     /// The value `IDEMPOTENCY_IN_PROGRESS`.
     IdempotencyInProgress,
@@ -565,13 +565,13 @@ impl Code {
                         title: "Request in progress",
                         detail: "The first request under this idempotency key is still running.",
                         side: Side::Both,
-                        retry_after: RetryAfter::Never,
-                        retry_after_seconds: None,
+                        retry_after: RetryAfter::Always,
+                        retry_after_seconds: Some(5),
                         nonce: NonceSent::Always,
                         action: Action::WaitAndResend,
                         challenges: &[],
                         retired: false,
-                        note: "Back off and resend the same body under the same key.",
+                        note: "Wait Retry-After and resend the same body under the same key.",
                     }
                 }
                 Self::VersionConflict => {

@@ -12,7 +12,7 @@ use ::contract_runtime::{
     Contract, Json, Map, Number, Secret, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
-use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestamp}};
+use super::{schemas, shared::{Extensions, ItemRef, Provenance, Timestamp}};
 
 /// Blueprint draft.
 ///
@@ -539,8 +539,8 @@ pub struct RefineryGood {
     ///
     /// Limits: at least 0.
     pub output_quantity: Option<Number>,
-    /// The material's quality.
-    pub quality: Option<Quality>,
+    /// The material's quality, as read. The member corrects a value outside of 0 to 1000 before the order is saved.
+    pub quality: Option<Number>,
     /// Position of the row in the panel, from 0.
     ///
     /// Limits: at least 0; format `int64`.
@@ -579,7 +579,7 @@ pub struct RefineryGood {
             raw_material_name: one String = "rawMaterialName", refine: one bool = "refine",
         }
         optional {
-            output_quantity: one Number = "outputQuantity", quality: one Quality = "quality",
+            output_quantity: one Number = "outputQuantity", quality: one Number = "quality",
             row_index: one i64 = "rowIndex", confidence: one Number = "confidence",
             source_image: one String = "sourceImage",
         }
@@ -598,7 +598,6 @@ impl Contract for RefineryGood {
                 .output_quantity
                 .as_ref()
                 .is_none_or(|value| *value >= Number::from_i64(0))
-            && self.quality.as_ref().is_none_or(|value| value.is_valid())
             && self.row_index.as_ref().is_none_or(|value| *value >= 0)
             && self
                 .confidence

@@ -10,7 +10,7 @@
 //!
 //! * `exchange/v1/blueprint-draft.schema.json` sha256 62072832f721e77a
 //!
-//! * `exchange/v1/blueprint.schema.json` sha256 d866d360f5b9cf41
+//! * `exchange/v1/blueprint.schema.json` sha256 7d46bdae42e9c116
 //!
 //! * `exchange/v1/change-result.schema.json` sha256 65c034a94460cd37
 //!
@@ -56,7 +56,7 @@
 //!
 //! * `exchange/v1/quantity.schema.json` sha256 e5cdaeeabf8db6c1
 //!
-//! * `exchange/v1/refinery-draft.schema.json` sha256 d26a9a6dd690712f
+//! * `exchange/v1/refinery-draft.schema.json` sha256 7f4cd795cbf48a5c
 //!
 //! * `exchange/v1/resolve-request.schema.json` sha256 60cfad647449889f
 //!
@@ -72,7 +72,7 @@
 //!
 //! * `openapi.json` sha256 14111e1bbaf7a4b4
 //!
-//! * `errors.json` sha256 4a9d8c38c88f8c8f
+//! * `errors.json` sha256 4bec5b1829845641
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod blueprints;

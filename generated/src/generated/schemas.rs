@@ -349,7 +349,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `refinery-draft.schema.json#/$defs/panelType`
         REFINERY_DRAFT_DEFS_PANEL_TYPE = 3,
         /// `refinery-draft.schema.json#/$defs/refineryGood`
-        REFINERY_DRAFT_DEFS_REFINERY_GOOD = 8,
+        REFINERY_DRAFT_DEFS_REFINERY_GOOD = 9,
         /// `refinery-draft.schema.json#/$defs/sourceImage`
         REFINERY_DRAFT_DEFS_SOURCE_IMAGE = 5,
     }
@@ -476,7 +476,7 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         // BLUEPRINT
         Schema { resource: IN_BLUEPRINT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("acquiredAt", PROVENANCE_DEFS_TIMESTAMP), ("extensions", EXTENSIONS), ("isDefault", BLUEPRINT.offset_by(1)), ("key", BLUEPRINT_DEFS_BLUEPRINT_KEY), ("note", BLUEPRINT.offset_by(2)), ("provenance", PROVENANCE), ("ref", ITEM_REF_DEFS_CATALOG_ENTRY)], 0b1001100)] },
         Schema { resource: IN_BLUEPRINT, location: "/properties/isDefault", keywords: &[Keyword::Type(TypeSet::BOOLEAN)] },
-        Schema { resource: IN_BLUEPRINT, location: "/properties/note", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(2000)] },
+        Schema { resource: IN_BLUEPRINT, location: "/properties/note", keywords: &[Keyword::Type(TypeSet::NULL.union(TypeSet::STRING)), Keyword::MaxLength(2000)] },
         // BLUEPRINT_DEFS_BLUEPRINT_KEY
         Schema { resource: IN_BLUEPRINT, location: "/$defs/blueprintKey", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(1), Keyword::MaxLength(128)] },
         // CHANGE_RESULT
@@ -901,11 +901,12 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/0", keywords: &[Keyword::Enum(&[Literal::String("SETUP")])] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/panelType/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(1), Keyword::MaxLength(32)] },
         // REFINERY_DRAFT_DEFS_REFINERY_GOOD
-        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("confidence", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(6)), ("inputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(1)), ("outputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(4)), ("quality", QUALITY), ("rawMaterialName", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(2)), ("refine", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(3)), ("rowIndex", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(5)), ("sourceImage", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(7))], 0b110010)] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("confidence", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(7)), ("inputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(1)), ("outputQuantity", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(4)), ("quality", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(5)), ("rawMaterialName", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(2)), ("refine", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(3)), ("rowIndex", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(6)), ("sourceImage", REFINERY_DRAFT_DEFS_REFINERY_GOOD.offset_by(8))], 0b110010)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/inputQuantity", keywords: &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_i64(0))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rawMaterialName", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(255)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/refine", keywords: &[Keyword::Type(TypeSet::BOOLEAN)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/outputQuantity", keywords: &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_i64(0))] },
+        Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/quality", keywords: &[Keyword::Type(TypeSet::NUMBER)] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/rowIndex", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(0))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/confidence", keywords: &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_i64(0)), Keyword::Maximum(Number::from_i64(1))] },
         Schema { resource: IN_REFINERY_DRAFT, location: "/$defs/refineryGood/properties/sourceImage", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(255)] },

@@ -1,7 +1,10 @@
 //! The `list` and `show` commands, which display entries of the replica without the network.
 
 use exchange_client::{
-    api::types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
+    api::{
+        Nullable,
+        types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
+    },
     feed::FeedEntry,
 };
 use serde_json::json;
@@ -127,7 +130,7 @@ impl EntryView for Blueprint {
         if self.is_default {
             properties.push_property("default", "every member has it; it cannot be removed");
         }
-        if let Some(note) = &self.note {
+        if let Some(Nullable::Value(note)) = &self.note {
             properties.push_property("note", note.as_str());
         }
         properties

@@ -145,7 +145,8 @@ fn refinery_orders_goods_and_images_have_their_fields() {
             &GOOD.replace("\"outputQuantity\": 0.5", "\"outputQuantity\": -1"),
             &[("/outputQuantity", "minimum")],
         ),
-        ("DRF-09", g, &GOOD.replace("\"quality\": 1", "\"quality\": 1001"), &[("/quality", "maximum")]),
+        ("DRF-09", g, &GOOD.replace("\"quality\": 1", "\"quality\": 1001"), VALID),
+        ("DRF-09", g, &GOOD.replace("\"quality\": 1", "\"quality\": true"), &[("/quality", "type")]),
         (
             "DRF-09",
             g,

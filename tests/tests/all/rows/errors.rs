@@ -127,6 +127,7 @@ fn errors_are_pointers_and_never_values() {
 fn retry_after_is_a_header_of_some_codes() {
     let sent = [
         ("DPOP_PROOF_LIMIT", RetryAfter::Computed, None),
+        ("IDEMPOTENCY_IN_PROGRESS", RetryAfter::Always, Some(5)),
         ("SERVICE_UNAVAILABLE", RetryAfter::Always, Some(60)),
         ("RATE_LIMITED", RetryAfter::Computed, None),
         ("QUOTA_EXCEEDED", RetryAfter::Computed, None),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use contract_runtime::Map;
+use contract_runtime::{Map, Nullable};
 use exchange_api::types::{Blueprint, Provenance, ProvenanceSource};
 use rusqlite::{Connection, Row, params};
 
@@ -110,7 +110,7 @@ impl BlueprintCollection {
             acquired_at: acquired.map(|at| format_timestamp(Moment::from_millis(at))).transpose()?,
             provenance,
             is_default: row.get(4)?,
-            note: row.get(3)?,
+            note: row.get::<_, Option<String>>(3)?.map(Nullable::Value),
             extensions: None,
             extra: Map::new(),
         })

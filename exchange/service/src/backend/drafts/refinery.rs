@@ -148,9 +148,16 @@ impl PanelRow {
             material: sent.raw_material_name.clone(),
             input: format_number(Some(&sent.input_quantity), 3),
             output: format_number(sent.output_quantity.as_ref(), 3),
-            quality: sent.quality.as_ref().map(ToString::to_string).unwrap_or_default(),
+            quality: format_number(sent.quality.as_ref(), 3),
             refine: sent.refine,
         }
+    }
+
+    /// Returns a remark about a quality that cannot be saved (DRF-09), or `None`.
+    #[must_use]
+    pub fn quality_remark(&self) -> Option<String> {
+        let is_valid = parse_amount(&self.quality, 0, MAX_QUALITY).is_some();
+        (!is_valid).then(|| format!("The quality must be a number between 0 and {MAX_QUALITY}."))
     }
 }
 

@@ -93,6 +93,9 @@ fn render_row(index: usize, good: &PanelRow) -> Markup {
                 (number("output", "Output", output))
                 (number("quality", "Quality", quality))
             }
+            @if let Some(remark) = good.quality_remark() {
+                p .warning role="note" { (remark) }
+            }
             label .check {
                 input type="checkbox" name=(id("refine")) value="yes" checked[*refine];
                 span { "Refine it" }
