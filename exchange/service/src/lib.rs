@@ -53,6 +53,7 @@ pub mod sandbox;
 mod secrets;
 mod security_headers;
 pub mod serve;
+mod service_document;
 pub mod shared;
 mod shares;
 pub mod store;

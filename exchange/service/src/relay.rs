@@ -32,9 +32,12 @@ pub struct RelayedRequest {
 /// The reason the backend did not respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RelayError {
-    /// The backend is unreachable, or its response violates the contract.
+    /// No connection to the backend was established, so the backend has not received the request.
     #[error("the backend could not be reached")]
-    Unreachable,
+    NotSent,
+    /// The connection failed after the request was sent, or the response violates the contract.
+    #[error("the backend returned no valid response")]
+    Failed,
     /// The call exceeded its timeout (LIM-03).
     #[error("the backend timed out")]
     TimedOut,

@@ -1,13 +1,12 @@
 //! Handlers for the service document, the installation's label and the account check (SVC rows).
 
+use contract_runtime::Map;
 use contract_runtime::server::RequestContext;
-use contract_runtime::{Map, Nullable};
 use exchange_api::error_responses::PlainCode;
-use exchange_api::scopes::Scope;
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{
     AccountCheckRequest, AccountCheckResponse, AccountCheckResult, Installation, InstallationId,
-    InstallationLabel, LabelledInstallation, ServiceDocument, ServiceLimits, Timestamp,
+    InstallationLabel, LabelledInstallation, ServiceDocument, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
 use unicode_normalization::UnicodeNormalization as _;
@@ -15,13 +14,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::Backend;
 use super::admission::AdmittedCaller;
 use super::handler_error::HandlerError;
+use crate::service_document::build_service_document;
 use crate::store::StoreError;
 use crate::time::Moment;
-
-/// The version of the interface, as reported in the service document (CON-10).
-const API_VERSION: &str = "1.0";
-/// The maximum number of ops in a change set (SVC-04).
-const MAX_BATCH_OPS: i64 = 500;
 
 impl Backend {
     pub(super) async fn service_document_of(
@@ -29,8 +24,13 @@ impl Backend {
         context: &RequestContext,
     ) -> Result<ServiceDocument, ErrorResponse> {
         let docs_url = self.config.docs_url.clone();
-        self.read_inline_admitted(context, move |_, admitted| build_service_document(admitted, docs_url))
-            .await
+        self.read_inline_admitted(context, move |_, admitted| {
+            let AdmittedCaller { client, caller, .. } = admitted;
+            let installation_id =
+                admitted.known_installation().map(|id| shown_id(id.as_str())).transpose()?;
+            Ok(build_service_document(client, &caller.scopes, installation_id, docs_url))
+        })
+        .await
     }
 
     pub(super) async fn label_installation(
@@ -62,34 +62,6 @@ impl Backend {
         })
         .await
     }
-}
-
-fn build_service_document(
-    admitted: &AdmittedCaller,
-    docs_url: String,
-) -> Result<ServiceDocument, HandlerError> {
-    let AdmittedCaller { client, caller, .. } = admitted;
-    let granted = client.granted_scopes(&caller.scopes);
-    let capabilities = granted.into_iter().map(Scope::from).filter(Scope::is_known).collect();
-    let installation_id = admitted.known_installation().map(|id| shown_id(id.as_str())).transpose()?;
-    let limits = ServiceLimits {
-        batch_max_ops: Some(MAX_BATCH_OPS),
-        requests_per_minute: client.requests_per_minute.map(i64::from),
-        writes_per_day: client.writes_per_day.map(i64::from),
-        extra: Map::new(),
-    };
-    Ok(ServiceDocument {
-        api_version: API_VERSION.to_owned(),
-        capabilities,
-        installation_id,
-        limits: Some(limits),
-        deprecations: Some(Vec::new()),
-        docs_url,
-        min_client_version: Some(
-            client.min_version.as_ref().map_or(Nullable::Null, |oldest| Nullable::Value(oldest.to_string())),
-        ),
-        extra: Map::new(),
-    })
 }
 
 fn set_label(

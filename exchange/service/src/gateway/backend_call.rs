@@ -4,9 +4,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use contract_runtime::server::{EncodedResponse, HeaderValue, IncomingRequest};
+use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderValue, IncomingRequest, StatusCode};
+use exchange_api::Contract as _;
 use exchange_api::codes::Code;
 use exchange_api::error_responses::PlainCode;
+use exchange_api::operations::OperationId;
+use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -16,6 +19,7 @@ use super::ports::GatewayPorts;
 use super::response_headers::REPLAYED;
 use super::stages::change_set_size;
 use crate::relay::{RelayError, RelayedRequest};
+use crate::service_document::build_service_document;
 
 /// The number of ops above which a change set is large (LIM-02).
 const LARGE_SET_OPS: usize = 100;
@@ -44,21 +48,28 @@ pub(super) async fn finish_early(
 
 /// Sends a request that passed all stages to the backend.
 pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts) -> EncodedResponse {
-    let (response, code) = match request_backend(ports, facts).await {
+    let (response, code, may_be_writing) = match request_backend(ports, facts).await {
         Ok(response) => {
             let code = parse_problem_code(&response);
-            (response, code)
+            let may_be_writing = code == Some(Code::BackendRelayFailed);
+            (response, code, may_be_writing)
         }
         Err(error) => {
+            if error.lacks_answer()
+                && let Some(response) = build_document_without_backend(ports, facts)
+            {
+                return response;
+            }
             let code = error.plain_code();
             let response =
                 StageRejection::from_code(code).into_response(facts.correlation_id.clone(), facts.path());
-            (response, Some(code.into()))
+            (response, Some(code.into()), matches!(error, BackendCallError::NoAnswer))
         }
     };
-    // The backend stores a success response in the transaction of its write (GW-10). If the backend did not
-    // respond, it may still be writing. The claim is therefore kept until its lease expires (ERR-37).
-    if !response.status.is_success() && code != Some(Code::BackendRelayFailed) {
+    // The backend stores a success response in the transaction of its write (GW-10). If the backend received
+    // the request but did not respond, it may still be writing. The claim is then kept until its lease expires
+    // (ERR-37).
+    if !response.status.is_success() && !may_be_writing {
         finish_claim(ports, facts, &response, code.as_ref()).await;
     }
     facts.rejection = code.map(|code| (code, ""));
@@ -70,8 +81,10 @@ enum BackendCallError {
     /// The maximum number of large change sets is already running (ERR-36).
     Busy,
     BulkheadUnavailable,
-    /// The backend is unreachable, or did not respond before the timeout.
-    Failed,
+    /// The backend did not receive the request.
+    NotSent,
+    /// The backend did not respond before the timeout, or not as the contract requires.
+    NoAnswer,
     InvalidAnswer,
 }
 
@@ -80,9 +93,14 @@ impl BackendCallError {
         match self {
             Self::Busy => PlainCode::RelayBusy,
             Self::BulkheadUnavailable => PlainCode::ServiceUnavailable,
-            Self::Failed => PlainCode::BackendRelayFailed,
+            Self::NotSent | Self::NoAnswer => PlainCode::BackendRelayFailed,
             Self::InvalidAnswer => PlainCode::InternalError,
         }
+    }
+
+    /// Returns true if the backend could not be reached or did not respond.
+    fn lacks_answer(&self) -> bool {
+        matches!(self, Self::NotSent | Self::NoAnswer)
     }
 }
 
@@ -111,7 +129,10 @@ async fn request_backend(
         timeout(wait, ports.relay.send_request(RelayedRequest { caller, call, incoming })).await;
     let response = answered_response.unwrap_or(Err(RelayError::TimedOut)).map_err(|failure| {
         tracing::error!(correlation_id = facts.correlation_id.as_str(), %failure, "backend call failed");
-        BackendCallError::Failed
+        match failure {
+            RelayError::NotSent => BackendCallError::NotSent,
+            RelayError::Failed | RelayError::TimedOut => BackendCallError::NoAnswer,
+        }
     })?;
     if !ports.relay.validates_answers()
         && is_check_due(ports)
@@ -126,6 +147,17 @@ async fn request_backend(
         return Err(BackendCallError::InvalidAnswer);
     }
     Ok(response)
+}
+
+/// Builds the service document for a request of it whose backend call failed. The id of the installation is
+/// missing, because only the backend knows it (SVC-03). Returns `None` for other requests.
+fn build_document_without_backend(ports: &GatewayPorts, facts: &RequestFacts) -> Option<EncodedResponse> {
+    facts.operation.filter(|operation| operation.id == OperationId::ServiceDocument.operation().id)?;
+    let (client, caller) = (facts.client()?, facts.caller()?);
+    let document = build_service_document(client, &caller.scopes, None, ports.config.docs_url.clone());
+    let body = document.to_json().ok()?.to_string();
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    Some(EncodedResponse { status: StatusCode::OK, headers, body: body.into() })
 }
 
 /// Returns true if the contract check is due for the next response: one of every `limits.checked-answers`

@@ -64,7 +64,7 @@ impl HttpRelay {
         let method = if method == http::Method::HEAD { &http::Method::GET } else { method };
         let signature_value =
             signature::sign_request(&self.key, &request.caller, (method, uri, body), self.environment.now())
-                .map_err(|_| RelayError::Unreachable)?;
+                .map_err(|_| RelayError::NotSent)?;
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
         let mut headers = select_headers(context.headers(), &REQUEST_HEADERS);
         headers.insert(signature::HEADER, signature_value);
@@ -86,7 +86,7 @@ impl HttpRelay {
             Err(broken) => {
                 let advice = "compare the stores, clocks and versions of gateway and backend";
                 tracing::error!(%status, %broken, advice, "backend response violates the contract");
-                Err(RelayError::Unreachable)
+                Err(RelayError::Failed)
             }
         }
     }
@@ -107,7 +107,7 @@ async fn read_whole_body(mut sent: reqwest::Response) -> Result<BytesMut, RelayE
     while let Some(chunk) = sent.chunk().await.map_err(relay_error)? {
         if chunk.len() > MAX_ANSWER_BYTES - buffer.len() {
             tracing::warn!(most = MAX_ANSWER_BYTES, "backend response too large");
-            return Err(RelayError::Unreachable);
+            return Err(RelayError::Failed);
         }
         buffer.extend_from_slice(&chunk);
     }
@@ -118,7 +118,13 @@ fn relay_error(error: reqwest::Error) -> RelayError {
     // The URL is removed, because its path and query belong to a member and must not be logged.
     let error = error.without_url();
     tracing::warn!(error = %crate::logging::error_chain(&error), "backend call failed");
-    if error.is_timeout() { RelayError::TimedOut } else { RelayError::Unreachable }
+    if error.is_connect() {
+        RelayError::NotSent
+    } else if error.is_timeout() {
+        RelayError::TimedOut
+    } else {
+        RelayError::Failed
+    }
 }
 
 fn select_headers(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {

@@ -50,7 +50,7 @@ impl<S: Service> LocalRelay<S> {
         rejection: Rejection,
     ) -> Result<EncodedResponse, RelayError> {
         let (parts, body) = self.endpoints.reject_request(context, rejection).into_parts();
-        let body = body.collect().await.map_err(|_| RelayError::Unreachable)?.to_bytes();
+        let body = body.collect().await.map_err(|_| RelayError::Failed)?.to_bytes();
         Ok(EncodedResponse { status: parts.status, headers: parts.headers, body })
     }
 }

@@ -89,7 +89,7 @@ impl<S: Service> BackendServer<S> {
         };
         match answered_response {
             Ok(response) => response.into_response(),
-            Err(RelayError::Unreachable | RelayError::TimedOut) => {
+            Err(RelayError::NotSent | RelayError::Failed | RelayError::TimedOut) => {
                 bare_status(StatusCode::INTERNAL_SERVER_ERROR)
             }
         }

@@ -1,8 +1,9 @@
 //! Tests of idempotency keys at the gateway.
 
+use contract_runtime::server::EncodedResponse;
 use exchange_service::ids::ClientId;
 use exchange_service::relay::RelayError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::harness::{ADD, GatewayHarness, MEMBER, ORG_WRITE, WRITE};
 use super::stand_ins::{Script, fixture};
@@ -222,18 +223,70 @@ async fn oversized_responses_are_not_stored() {
     assert_eq!(harness.traces().await.relayed, 2);
 }
 
-/// ERR-37: an unreachable backend may have written, so the claim is kept.
+/// ERR-25, ERR-37, GW-10: a backend that received the request but did not respond may have written, so the
+/// claim is kept. If the request was not sent, the claim is released, and a repetition runs as the first
+/// request.
 #[tokio::test]
-async fn unreachable_backend_keeps_the_claim() {
+async fn claim_is_kept_if_the_backend_may_have_written() {
+    for (failure, may_have_written) in
+        [(RelayError::NotSent, false), (RelayError::Failed, true), (RelayError::TimedOut, true)]
+    {
+        let harness = GatewayHarness::new().await;
+        harness.script(Script::Fails(failure));
+        let reply = harness.send(harness.write("key-0001")).await;
+        assert_eq!(
+            (reply.status, reply.code(), reply.header("retry-after")),
+            (502, "BACKEND_RELAY_FAILED", None),
+            "{failure:?}"
+        );
+        assert_eq!(harness.traces().await.writes, 1);
+        harness.script(Script::Fixture);
+        let again = harness.send(harness.write("key-0001")).await;
+        if may_have_written {
+            assert_eq!(
+                (again.status, again.code(), again.header("retry-after")),
+                (409, "IDEMPOTENCY_IN_PROGRESS", Some("5")),
+                "{failure:?}"
+            );
+        } else {
+            assert_eq!((again.status, again.has("idempotency-replayed")), (200, false), "{failure:?}");
+            let third = harness.send(harness.write("key-0001")).await;
+            assert_eq!((third.status, third.has("idempotency-replayed")), (200, true), "{failure:?}");
+        }
+    }
+}
+
+/// SVC-03: if the backend does not respond, the service document lacks the id of the installation. A refusal
+/// of the backend is returned instead of the document (SVC-06). Other reads fail.
+#[tokio::test]
+async fn service_document_needs_no_backend() {
     let harness = GatewayHarness::new().await;
-    harness.script(Script::Fails(RelayError::Unreachable));
-    let reply = harness.send(harness.write("key-0001")).await;
-    assert_eq!(
-        (reply.status, reply.code(), reply.header("retry-after")),
-        (502, "BACKEND_RELAY_FAILED", None)
-    );
-    assert_eq!(harness.traces().await.writes, 1);
-    assert_eq!(harness.send(harness.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
+    let refusal = |code: &str| {
+        let body = json!({"code": code, "status": 403, "correlationId": "c-1"}).to_string();
+        let mut response = fixture("service_document");
+        response.status = http::StatusCode::FORBIDDEN;
+        response.headers.insert("content-type", "application/problem+json".parse().unwrap());
+        response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+        EncodedResponse { body: body.into(), ..response }
+    };
+    harness.script(Script::Answers(refusal("CLIENT_SUSPENDED")));
+    assert_eq!(harness.send(harness.get("/exchange/v1")).await.code(), "CLIENT_SUSPENDED");
+    for failure in [RelayError::NotSent, RelayError::Failed, RelayError::TimedOut] {
+        harness.script(Script::Fails(failure));
+        let reply = harness.send(harness.get("/exchange/v1")).await;
+        assert_eq!((reply.status, reply.has("dpop-nonce")), (200, true), "{failure:?}");
+        let document = &reply.body;
+        let expected = json!({
+            "apiVersion": "1.0",
+            "capabilities": document["capabilities"],
+            "limits": {"batchMaxOps": 500},
+            "deprecations": [],
+            "docsUrl": document["docsUrl"],
+            "minClientVersion": null,
+        });
+        assert_eq!(*document, expected, "{failure:?}");
+        assert!(!document["capabilities"].as_array().unwrap().is_empty());
+    }
     let read = harness.send(harness.get("/exchange/v1/me/blueprints")).await;
     assert_eq!(read.code(), "BACKEND_RELAY_FAILED");
 }

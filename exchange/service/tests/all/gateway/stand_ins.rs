@@ -119,7 +119,7 @@ impl Backend {
             .store
             .write(move |connection| idempotency::complete_claim(connection, &caller, &completed, now));
         match done.await {
-            Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayError::Unreachable),
+            Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayError::Failed),
             Ok(_) => Ok(response),
         }
     }
