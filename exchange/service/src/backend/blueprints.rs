@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::Backend;
 use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
 use super::connection::parse_timestamp;
+use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use crate::catalogue::contents::EntryKind;
 use crate::catalogue::{CatalogueIndex, Resolution, ResolvedReference};
@@ -42,6 +43,8 @@ pub(crate) struct HeldBlueprint {
     pub(crate) source: Option<String>,
     pub(crate) note: Option<String>,
 }
+
+impl JournalEntry for HeldBlueprint {}
 
 /// The product to which an op refers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,12 +22,11 @@ use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ChangeResult, OpId};
 use exchange_api::{Contract, server};
 use rusqlite::Connection;
-use serde::Serialize;
 
 use super::admission::{AdmittedCaller, request_context};
 use super::guard::{self, RemovalCounts};
 use super::handler_error::{CallerContext, HandlerError, json_response};
-use super::journal;
+use super::journal::{self, JournalEntry};
 use super::{Backend, held_batches};
 use crate::caller::Caller;
 use crate::catalogue::{Catalogue, CatalogueIndex};
@@ -179,7 +178,7 @@ pub(crate) trait WriteArea: Sized + Send + 'static {
     /// The stored state that a decision depends on.
     type State;
     /// An entry as stored in the journal and the tables.
-    type Entry: Serialize;
+    type Entry: JournalEntry;
 
     fn into_batch(body: Self::ChangeSet) -> OpBatch<Self::Op>;
 

@@ -12,10 +12,18 @@ use crate::records::{self, AuditEntry};
 use crate::store::{StoreError, read_setting, sql_limit};
 use crate::time::Moment;
 
+/// An entry as the journal stores it.
+pub(crate) trait JournalEntry: Serialize {
+    /// Returns the amount that a lot of stock holds, and 0 for entries of other areas.
+    fn lot_amount(&self) -> i64 {
+        0
+    }
+}
+
 /// Records the changes of one change set. For each key that the change set reverts, `undoes` contains the id
 /// of the first journal entry that is undone. All later entries of the key are undone as well. A later undo
 /// therefore skips the entries of the key from this id up to the revert.
-pub(super) fn record_changes<E: Serialize>(
+pub(super) fn record_changes<E: JournalEntry>(
     connection: &Connection,
     writer: &WriteContext,
     area: &str,
@@ -59,11 +67,11 @@ pub(super) fn record_changes<E: Serialize>(
         sql_limit(removals),
     ])?;
     if client.is_some() && area == STOCK {
-        // STK-22: the guard looks up the client's first change of each lot in this table.
+        // STK-22: the guard computes the baseline of each lot from this table.
         let lots: Vec<u8> = touched.iter().flat_map(|touched| key_prefix(&touched.key)).collect();
         let lots = std::str::from_utf8(&lots).map_err(|_| StoreError::Corrupt("invalid lot key"))?;
-        let mut put = connection.prepare_cached("INSERT INTO journal_lots (first, lots) VALUES (?1, ?2)")?;
-        put.execute(params![first, lots])?;
+        let sql = "INSERT INTO journal_lots (first, lots, raised) VALUES (?1, ?2, ?3)";
+        connection.prepare_cached(sql)?.execute(params![first, lots, encode_raised_amounts(touched)])?;
     }
     Ok(())
 }
@@ -77,22 +85,44 @@ fn key_prefix(key: &str) -> KeyPrefix {
     beginning
 }
 
-/// Returns the state of each lot before the first change that a client made to it since `since`. Lots that
-/// the client has not changed since then are omitted.
+/// Encodes the amount by which each entry was raised, separated by spaces. Returns `None` if none was raised.
+fn encode_raised_amounts<E: JournalEntry>(touched: &[EntryDelta<E>]) -> Option<String> {
+    let amount = |entry: &Option<E>| entry.as_ref().map_or(0, JournalEntry::lot_amount);
+    let raised = touched.iter().map(|touched| (amount(&touched.after) - amount(&touched.before)).max(0));
+    let raised: Vec<i64> = raised.collect();
+    raised.iter().any(|by| *by > 0).then(|| {
+        let texts: Vec<String> = raised.iter().map(ToString::to_string).collect();
+        texts.join(" ")
+    })
+}
+
+/// The part of a lot's history from which the guard computes the lot's baseline (STK-22).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LotHistory {
+    /// The state of the lot before the client's first change.
+    pub(super) before: Option<String>,
+    /// The sum of the amounts by which the client raised the lot.
+    pub(super) raised: i64,
+}
+
+/// Returns the history of each lot by the changes that a client made to it since `since`. Lots that the client
+/// has not changed since then are omitted.
 ///
-/// Reads only the key prefixes of each change set, and stops after the change set in which the last lot is
-/// found. The cost is bounded by the number of writes in one window, not by the length of the journal
-/// (LIM-19).
-pub(super) fn before_first_changes<'k>(
+/// Reads the key prefixes of each change set until the first change of each lot is found. After that, reads
+/// only the sets that raised a lot. The cost is bounded by the number of writes in one window, not by the
+/// length of the journal (LIM-19).
+pub(super) fn load_lot_histories<'k>(
     connection: &Connection,
     member: &MemberId,
     client: &ClientId,
     since: Moment,
     lots: impl IntoIterator<Item = &'k str>,
-) -> Result<HashMap<&'k str, Option<String>>, StoreError> {
-    let mut left: HashMap<KeyPrefix, Vec<&'k str>> = HashMap::new();
+) -> Result<HashMap<&'k str, LotHistory>, StoreError> {
+    let mut wanted: HashMap<KeyPrefix, Vec<&'k str>> = HashMap::new();
+    let mut missing = 0_usize;
     for key in lots {
-        left.entry(key_prefix(key)).or_default().push(key);
+        wanted.entry(key_prefix(key)).or_default().push(key);
+        missing += 1;
     }
     let mut sets = connection.prepare_cached(
         "SELECT first FROM journal_set INDEXED BY journal_set_of_member \
@@ -100,28 +130,35 @@ pub(super) fn before_first_changes<'k>(
     )?;
     let sets = sets.query_map(params![member, client, since.as_millis()], |row| row.get(0))?;
     let sets: Vec<i64> = sets.collect::<Result<_, _>>()?;
-    let mut lots = connection.prepare_cached("SELECT lots FROM journal_lots WHERE first = ?1")?;
+    let mut every = connection.prepare_cached("SELECT lots, raised FROM journal_lots WHERE first = ?1")?;
+    let mut raising = connection
+        .prepare_cached("SELECT lots, raised FROM journal_lots WHERE first = ?1 AND raised IS NOT NULL")?;
     let mut entry = connection.prepare_cached("SELECT key, before FROM journal_entry WHERE id = ?1")?;
-    let mut found = HashMap::new();
+    let mut found: HashMap<&'k str, LotHistory> = HashMap::new();
     for first in sets {
-        if left.is_empty() {
-            break;
-        }
-        let of_set = lots.query_row([first], |row| {
-            let beginnings = row.get_ref(0)?.as_str()?.as_bytes().as_chunks().0;
-            let known = |(_, one): &(i64, &KeyPrefix)| left.contains_key(*one);
-            Ok((first..).zip(beginnings).filter(known).map(|(id, one)| (id, *one)).collect::<Vec<_>>())
+        let of_set = if missing > 0 { &mut every } else { &mut raising };
+        let of_set = of_set.query_row([first], |row| {
+            let prefixes = row.get_ref(0)?.as_str()?.as_bytes().as_chunks().0;
+            let raised = row.get_ref(1)?.as_str_or_null()?.unwrap_or_default();
+            let raised = raised.split(' ').map(|by| by.parse().unwrap_or(0)).chain(std::iter::repeat(0));
+            let changes = (first..).zip(prefixes).zip(raised).map(|((id, prefix), by)| (id, *prefix, by));
+            let is_relevant = |(_, prefix, by): &(i64, KeyPrefix, i64)| {
+                let candidates = wanted.get(prefix);
+                candidates.is_some_and(|keys| *by > 0 || keys.iter().any(|key| !found.contains_key(key)))
+            };
+            Ok(changes.filter(is_relevant).collect::<Vec<_>>())
         });
-        for (id, one) in of_set.optional()?.unwrap_or_default() {
+        for (id, prefix, by) in of_set.optional()?.unwrap_or_default() {
             let changed: Option<(String, Option<String>)> =
                 entry.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             let Some((key, before)) = changed else { continue };
-            let Some(candidates) = left.get_mut(&one) else { continue };
-            let Some(place) = candidates.iter().position(|candidate| *candidate == key) else { continue };
-            found.insert(candidates.swap_remove(place), before);
-            if candidates.is_empty() {
-                left.remove(&one);
-            }
+            let mut candidates = wanted.get(&prefix).into_iter().flatten();
+            let Some(key) = candidates.find(|candidate| **candidate == key) else { continue };
+            let history = found.entry(key).or_insert_with(|| {
+                missing = missing.saturating_sub(1);
+                LotHistory { before, raised: 0 }
+            });
+            history.raised = history.raised.saturating_add(by);
         }
     }
     Ok(found)
@@ -253,10 +290,17 @@ mod tests {
     use crate::records::OwnedActor;
     use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// STK-22: the client's first change of each lot within the window is found, even if keys have the same
-    /// prefix. Pruning the journal also deletes the prefixes.
+    impl JournalEntry for i64 {
+        fn lot_amount(&self) -> i64 {
+            *self
+        }
+    }
+
+    /// STK-22: the state before the client's first change of each lot within the window and the amounts by which
+    /// the client raised the lot are found, even if keys have the same prefix. Pruning the journal also deletes
+    /// the prefixes.
     #[tokio::test]
-    async fn first_changes_are_found() {
+    async fn lot_histories_are_found() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let looked = store.write(|connection| {
             let (member, client) = (MemberId::from("m"), ClientId::from("c"));
@@ -287,17 +331,19 @@ mod tests {
             set("d", 11, &[("alike-1", 2)])?;
             set("c", 12, &[("b", 3), ("alike-2", 4)])?;
             set("c", 13, &[("alike-1", 5), ("b", 6)])?;
-            let first = |since: i64| {
+            let histories = |since: i64| {
                 let since = Moment::from_millis(since);
-                before_first_changes(connection, &member, &client, since, ["alike-1", "alike-2", "b", "x"])
+                load_lot_histories(connection, &member, &client, since, ["alike-1", "alike-2", "b", "x"])
             };
-            let text = |before: &str| Some(before.to_owned());
-            let expected = [("alike-1", text("5")), ("alike-2", text("4")), ("b", text("3"))];
-            assert_eq!(first(10)?, HashMap::from(expected));
-            assert_eq!(first(9)?["alike-1"], text("1"));
-            assert_eq!(first(13)?, HashMap::new());
+            // Each change raises a lot by 1.
+            let history = |before: &str, raised: i64| LotHistory { before: Some(before.to_owned()), raised };
+            let expected =
+                [("alike-1", history("5", 1)), ("alike-2", history("4", 1)), ("b", history("3", 2))];
+            assert_eq!(histories(10)?, HashMap::from(expected));
+            assert_eq!(histories(9)?["alike-1"], history("1", 2));
+            assert_eq!(histories(13)?, HashMap::new());
             prune_entries(connection, Moment::from_millis(13), 100)?;
-            assert_eq!(first(9)?, HashMap::from([("alike-1", text("5")), ("b", text("6"))]));
+            assert_eq!(histories(9)?, HashMap::from([("alike-1", history("5", 1)), ("b", history("6", 1))]));
             let query = "SELECT count(*) FROM journal_lots";
             Ok::<i64, StoreError>(connection.query_row(query, [], |row| row.get(0))?)
         });

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use crate::catalogue::contents::EntryKind;
 use crate::catalogue::{CatalogueIndex, Resolution, ResolvedReference};
@@ -59,6 +60,8 @@ pub(crate) struct StoredShip {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replaces: Option<String>,
 }
+
+impl JournalEntry for StoredShip {}
 
 impl StoredShip {
     /// Returns the external id that the author's installation assigned to the ship.

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use super::warehouse::{self, Lot, Measure, PlacedRow, StockRow, pair_bookings};
 use crate::catalogue::contents::EntryKind;
@@ -57,6 +58,12 @@ pub(crate) struct LotHolding {
     /// The rows that differ between before and after. The size of a journal entry therefore depends on the
     /// change, not on the number of rows.
     pub(crate) rows: Vec<StockRow>,
+}
+
+impl JournalEntry for LotHolding {
+    fn lot_amount(&self) -> i64 {
+        self.total
+    }
 }
 
 impl LotHolding {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::journal::JournalEntry;
 use super::super::warehouse::{EarmarkSet, Lot, PlacedRow, StockRow};
 use crate::catalogue::contents::EntryKind;
 use crate::ids::{MemberId, UnitId};
@@ -54,6 +55,8 @@ pub(crate) enum PoolRecord {
     Entry(PoolEntry),
     Sale(StockSale),
 }
+
+impl JournalEntry for PoolRecord {}
 
 impl PoolRecord {
     pub(crate) const fn as_entry(&self) -> Option<&PoolEntry> {

@@ -40,8 +40,8 @@ pub(crate) struct LotState {
     pub(crate) rows: Vec<StockRow>,
     /// The last removal, if the lot is empty.
     pub(crate) last_removal: Option<KeyRemoval>,
-    /// The amount before the client's first change within the guard's window; `None` if the client made no
-    /// change.
+    /// The amount before the client's first change within the guard's window, plus the amounts by which the
+    /// client raised the lot since then; `None` if the client made no change.
     pub(crate) base: Option<i64>,
     /// Whether the guard has already counted a removal of the lot within the window. Each lot counts once.
     pub(crate) is_counted: bool,

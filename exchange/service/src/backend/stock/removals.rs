@@ -6,8 +6,9 @@ use super::super::warehouse::{Lot, total_amount};
 use super::decide::WorkingLot;
 use crate::catalogue::contents::EntryKind;
 
-/// Returns the lots that are set to 0, or to at most a tenth of the amount before the client's first change
-/// within the window, unless they were already counted. A decrease that is fully covered by increases of the
+/// Returns the lots that are set to 0, or to at most a tenth of their baseline, unless they were already
+/// counted. The baseline is the amount before the client's first change within the window, plus what the client
+/// added since then. A decrease that is fully covered by increases of the
 /// same material is a move and does not count. The decreases are covered in the order of the batch.
 pub(super) fn find_removals(states: &BTreeMap<Lot, WorkingLot>) -> BTreeSet<Lot> {
     let mut rises: BTreeMap<(EntryKind, &str), i64> = BTreeMap::new();

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use super::super::change::WriteContext;
-use super::super::journal::before_first_changes;
+use super::super::journal::{LotHistory, load_lot_histories};
 use super::super::warehouse::{Lot, load_rows_by_lot};
 use super::NAME;
 use super::decide::{LotState, QuantityTarget, StockState};
@@ -45,8 +45,8 @@ pub(in crate::backend) fn is_marking_enabled(connection: &Connection) -> Result<
     Ok(store::read_setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
-/// Loads the state that the guard needs for each lot whose amount an op reduces (STK-22): the client's first
-/// change of the lot within the window. Also loads all removals by the client, at most one for each lot.
+/// Loads the state that the guard needs for each lot whose amount an op reduces (STK-22): the lot's baseline by
+/// the client's changes within the window. Also loads all removals by the client, at most one for each lot.
 /// Other changes of the window are not read.
 fn load_guard_state(
     connection: &Connection,
@@ -76,13 +76,19 @@ fn load_guard_state(
     let removed = removals.query_map(params![writer.member, client, since.as_millis()], |row| row.get(0))?;
     let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
     let keys = fallen.iter().map(|(key, _)| *key);
-    let first = before_first_changes(connection, &writer.member, client, since, keys)?;
+    let histories = load_lot_histories(connection, &writer.member, client, since, keys)?;
     for (key, lot_state) in fallen {
-        let before = first.get(key).map(|before| before.as_deref().map_or(Ok(0), parse_held_amount));
-        lot_state.base = before.transpose()?;
+        lot_state.base = histories.get(key).map(compute_baseline).transpose()?;
         lot_state.is_counted = removed.contains(key);
     }
     Ok(())
+}
+
+/// Returns the baseline of a lot: its amount before the client's first change, and all amounts by which the
+/// client raised it.
+fn compute_baseline(history: &LotHistory) -> Result<i64, StoreError> {
+    let before = history.before.as_deref().map_or(Ok(0), parse_held_amount)?;
+    Ok(before.saturating_add(history.raised))
 }
 
 /// Parses the total amount of a journaled holding.

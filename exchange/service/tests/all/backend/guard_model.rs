@@ -79,6 +79,8 @@ struct ClientChange {
     at: Moment,
     /// The amount before the change.
     before: i64,
+    /// The amount by which the change raised the entry.
+    raised: i64,
     is_removal: bool,
 }
 
@@ -131,7 +133,7 @@ impl GuardModel {
         (area, uri): (&'static str, &str),
         ops: Vec<Value>,
         entries_before: usize,
-        did: Vec<(String, i64, bool)>,
+        did: Vec<(String, i64, i64, bool)>,
     ) -> bool {
         let Some((caller, client)) = writer(who) else {
             let body = json!({ "ops": ops }).to_string();
@@ -152,7 +154,7 @@ impl GuardModel {
             assert_eq!(result.counts().not_applied, 0, "{ops:?}");
             return true;
         };
-        let new = did.iter().filter(|(_, _, is_removal)| *is_removal).count() as u64;
+        let new = did.iter().filter(|(.., is_removal)| *is_removal).count() as u64;
         let before = self.day(client, area).iter().filter(|did| did.is_removal).count() as u64;
         let entry_count = before + new;
         let is_too_much = entry_count > MAX_FREE_REMOVALS
@@ -179,12 +181,13 @@ impl GuardModel {
         );
         let time = self.fixture.clock.now();
         let did = did.into_iter();
-        self.log.extend(did.map(|(entry, before, is_removal)| ClientChange {
+        self.log.extend(did.map(|(entry, before, raised, is_removal)| ClientChange {
             client,
             area,
             entry,
             at: time,
             before,
+            raised,
             is_removal,
         }));
         true
@@ -219,15 +222,17 @@ impl GuardModel {
             if is_move {
                 *cover -= old_amount - new_amount;
             }
-            // STK-22: the amount is compared with the one before the client's first change of the day; each
-            // lot counts once.
+            // STK-22: the amount is compared with the one before the client's first change of the day, plus
+            // what the client added since then; each lot counts once.
             let name = format!("{lot_key:?}");
             let mut own = day.iter().filter(|did| did.entry == name);
             let is_counted = own.clone().any(|did| did.is_removal);
-            let base = own.next().map_or(old_amount, |did| did.before);
+            let raised: i64 = own.clone().map(|did| did.raised).sum();
+            let base = own.next().map_or(old_amount, |did| did.before + raised);
             let is_cut = old_amount > new_amount && (new_amount == 0 || new_amount * 10 <= base);
             if old_amount != new_amount || new_amount == 0 {
-                did.push((name, old_amount, is_cut && !is_move && !is_counted));
+                let raised = (new_amount - old_amount).max(0);
+                did.push((name, old_amount, raised, is_cut && !is_move && !is_counted));
             }
         }
         let entries_before = self.held.len();
@@ -249,9 +254,9 @@ impl GuardModel {
                 ops.push(remove(&key(*product)));
             }
         }
-        let did = self.products.difference(&now).map(|product| (key(*product), 1, true));
+        let did = self.products.difference(&now).map(|product| (key(*product), 1, 0, true));
         let did =
-            did.chain(now.difference(&self.products).map(|product| (key(*product), 0, false))).collect();
+            did.chain(now.difference(&self.products).map(|product| (key(*product), 0, 0, false))).collect();
         // Two entries are default grants.
         let entries_before = self.products.len() + 2;
         if self.write(who, ("blueprints", WRITE), ops, entries_before, did).await {
@@ -277,7 +282,7 @@ impl GuardModel {
             if *change == Change::Gone {
                 ops.push(json!({ "op": "remove", "shipId": id, "version": version }));
                 now.remove(number);
-                did.push((id, 1, true));
+                did.push((id, 1, 0, true));
                 continue;
             }
             let name = if *change == Change::Type { name } else { new_name };
@@ -285,7 +290,7 @@ impl GuardModel {
             let mut op = with_field(ship(links.entry(who).or_insert(external)), "shipId", json!(id));
             op = with_field(with_field(op, "version", json!(version)), "name", json!(name));
             ops.push(with_field(op, "shipType", json!({ "bt": types[usize::from(is_miner)] })));
-            did.push((id.clone(), 1, *change == Change::Both));
+            did.push((id.clone(), 1, 0, *change == Change::Both));
             now.insert(*number, ModelShip { id, version: version + 1, name, is_miner, links });
         }
         let entries_before = self.ships.len();

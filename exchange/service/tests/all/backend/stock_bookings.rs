@@ -259,7 +259,7 @@ async fn move_does_not_count_as_removal() {
 }
 
 /// STK-22, LIM-21: an op counts as a removal if it sets a lot to 0, or to at most a tenth of the amount
-/// before the client's first change within 24 hours. Each lot counts once.
+/// before the client's first change within 24 hours, plus what the client added since then. Each lot counts once.
 #[tokio::test]
 async fn lot_reduced_to_a_tenth_counts_as_removed() {
     let fixture = BackendFixture::unguarded().await;
@@ -277,18 +277,28 @@ async fn lot_reduced_to_a_tenth_counts_as_removed() {
         fixture.check(&first(), SET, vec![ORE.set(held, target)], &[]).await;
         assert_eq!(removals().await, count, "{held} to {target}");
     }
+    // What the client adds to a lot raises the baseline: a lot that it fills and then cuts counts.
+    let refilled = async |from: i64, to: i64, count: usize| {
+        fixture.check(&first(), SET, vec![PARTS.set(from, to)], &[]).await;
+        assert_eq!(removals().await, count, "{from} to {to}");
+    };
+    refilled(0, 60, 1).await;
+    refilled(60, 30, 1).await;
+    refilled(30, 70, 1).await; // The baseline is 60 + 40.
+    refilled(70, 11, 1).await;
+    refilled(11, 10, 2).await;
     // Another client has a separate window, and after a day the first client's window begins again.
     fixture.check(&first(), SET, vec![METAL.set(100, 60)], &[]).await;
     fixture.check(&other_client(), SET, vec![METAL.set(60, 7)], &[]).await;
-    assert_eq!(removals().await, 1);
-    fixture.check(&other_client(), SET, vec![METAL.set(7, 6)], &[]).await;
     assert_eq!(removals().await, 2);
+    fixture.check(&other_client(), SET, vec![METAL.set(7, 6)], &[]).await;
+    assert_eq!(removals().await, 3);
     fixture.clock.advance(DAY);
     fixture.check(&first(), SET, vec![METAL.set(6, 1)], &[]).await;
-    assert_eq!(removals().await, 2, "1 is more than a tenth of 6");
+    assert_eq!(removals().await, 3, "1 is more than a tenth of 6");
     assert_eq!(apply_on_web(&fixture, "m-1", ChangeAuthor::Web, vec![METAL.set(1, 0)]).await, 1);
     let of_clients = "SELECT id FROM journal WHERE removal = 1 AND client IS NOT NULL";
-    assert_eq!(fixture.rows(of_clients).await.len(), 2, "changes of the member do not count for the client");
+    assert_eq!(fixture.rows(of_clients).await.len(), 3, "changes of the member do not count for the client");
 }
 
 /// WRT-04, STK-22: the guard reads only the first journal entry of each decreasing lot, and none for a dry
