@@ -74,7 +74,7 @@ async fn every_code_has_a_message_and_advice() {
         IDEMPOTENCY_KEY_REUSED: Bug, Report
             the server rejected the request: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to the developer of this program
         IDEMPOTENCY_IN_PROGRESS: Busy, Wait
-            the server rejected the request: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait, then try again
+            the server rejected the request: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait 5 s, then try again
         VERSION_CONFLICT: Conflict, Synchronise
             the server rejected the request: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronize, then review it
         MASS_CHANGE_CONFIRMATION_REQUIRED: ConfirmationNeeded, Confirm
