@@ -101,6 +101,8 @@ mod exchange;
 pub mod feed;
 mod handles;
 mod identity;
+#[cfg(test)]
+mod incomplete_responses;
 mod keys;
 #[cfg(test)]
 mod mock_gateway;
