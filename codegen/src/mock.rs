@@ -135,7 +135,8 @@ impl MockServer {
     /// Creates the mock server for a contract that was read with this project. `seed` determines the
     /// generated values.
     #[must_use]
-    pub fn new(mut project: Project, contract: AnalyzedContract, seed: u64) -> Self {
+    pub fn new(mut project: Project, mut contract: AnalyzedContract, seed: u64) -> Self {
+        contract.enforce_machine_integers();
         // Clients that follow links or counts stop only if the server knows the pagination.
         let suggested =
             init::suggested_pages(&project.operation_plan(&contract, OperationSide::Paths), &contract);

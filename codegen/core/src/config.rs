@@ -308,9 +308,9 @@ pub struct TypeOptions {
     pub builders: BuilderScope,
     /// The type of an integer without a bound and without an `int32` or `int64` format.
     pub unbounded_integers: UnboundedIntegerType,
-    /// Whether integers with the format `int32`, `uint32` or `uint64` have the type of the same name (`i32`,
-    /// `u32`, `u64`) instead of `i64`. Valid values outside of the type are rejected when they are parsed.
-    pub machine_integers: bool,
+    /// The integers that have the type of their format `int32`, `uint32` or `uint64` (`i32`, `u32`, `u64`) instead of
+    /// `i64`: all, none, or those that selectors match. Values outside of the type are rejected when they are parsed.
+    pub machine_integers: MachineIntegers,
     /// Whether a schema with `properties` but without `type` is treated as an object.
     pub implied_objects: bool,
     /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
@@ -363,7 +363,7 @@ impl Default for TypeOptions {
         Self {
             builders: BuilderScope::Requests,
             unbounded_integers: UnboundedIntegerType::I64,
-            machine_integers: false,
+            machine_integers: MachineIntegers::All(false),
             implied_objects: true,
             implied_otherwise: Vec::new(),
             families: None,
@@ -378,6 +378,34 @@ impl Default for TypeOptions {
 }
 
 /// The structs for which a builder is generated.
+/// The integers whose format selects their type.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected `true`, `false` or a list of selectors")]
+pub enum MachineIntegers {
+    /// All integers, or none.
+    All(bool),
+    /// The integers that these selectors match.
+    Selected(Vec<String>),
+}
+
+impl MachineIntegers {
+    /// Returns the selectors. There are none if the option applies to all integers or to none.
+    #[must_use]
+    pub fn selectors(&self) -> &[String] {
+        match self {
+            Self::All(_) => &[],
+            Self::Selected(selectors) => selectors,
+        }
+    }
+
+    /// Returns true if the format of an integer may select its type.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        *self == Self::All(true) || !self.selectors().is_empty()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

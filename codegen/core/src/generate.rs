@@ -249,7 +249,7 @@ impl Project {
         media_selection::omit_media_types(&mut api, &self.config, &mut diagnostics);
         vendor_extensions::check_enum_extensions(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
-        options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);
+        options::check_unused_options(&self.config, &graph, &shapes, &options, &mut diagnostics);
         code_names::check_variant_names(&self.config, &graph, &shapes, &options, &mut diagnostics);
         secrets::check_secrets(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);

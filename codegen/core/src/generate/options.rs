@@ -21,7 +21,7 @@ use crate::{
     prune::operation_schemas,
     resolve::nullable::accept_null,
     schema::{SchemaGraph, SchemaId, TypeSet, reachable::reachable_schemas},
-    shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
+    shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path, machine_kind_of},
 };
 
 /// The names of modules that are generated or reserved. An area cannot have one of these names.
@@ -107,6 +107,9 @@ impl Project {
                 continue;
             }
             options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
+        }
+        for selector in config.types.machine_integers.selectors() {
+            options.machine_schemas.extend(find(selector, MACHINE_INTEGERS));
         }
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
@@ -389,6 +392,7 @@ const FAMILIES: &str = "types.families";
 /// Makes the schemas in the option `nullable`, and those with `x-nullable: true`, accept `null`. Reports
 /// selectors of schemas that already accept it.
 pub(super) fn allow_null(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
+const MACHINE_INTEGERS: &str = "types.machine-integers";
     let mut all = BTreeSet::new();
     for selector in &config.nullable {
         let found = find_schemas(config, graph, selector, "nullable", diagnostics);
@@ -472,8 +476,8 @@ fn check_attribute_targets(
     }
 }
 
-/// Reports selectors of `derives`, `attributes`, `open`, `closed` and `types.families` that match schemas but
-/// have no effect on them.
+/// Reports selectors of `derives`, `attributes`, `open`, `closed`, `types.families` and `types.machine-integers` that
+/// match schemas but have no effect on them.
 pub(super) fn check_unused_options(
     config: &Config,
     graph: &SchemaGraph,
@@ -482,6 +486,7 @@ pub(super) fn check_unused_options(
 ) {
     check_attribute_targets(config, graph, shapes, diagnostics);
     check_default_derives(config, graph, shapes, diagnostics);
+    options: &SchemaOptions,
     let decided = &shapes.used_overrides;
     let open = config
         .open
@@ -500,12 +505,20 @@ pub(super) fn check_unused_options(
         let help = "select an object schema with a `discriminator` and without `oneOf` and `anyOf`, which named schemas extend by `allOf` as values of the discriminator; or remove the option";
         (selector, FAMILIES, help.to_owned())
     });
-    for (selector, option, help) in lists.chain(families) {
+    let integers = config.types.machine_integers.selectors().iter().map(|selector| {
+        let help = "select an integer with the format `int32`, `uint32` or `uint64`, whose bounds are within the type; or remove the option";
+        (selector, MACHINE_INTEGERS, help.to_owned())
+    });
+    for (selector, option, help) in lists.chain(families).chain(integers) {
         let found = select_schemas(graph, selector);
         // A selector without schemas is not reported here, because the selection of operations may have
         // removed them.
         let Some(first) = found.first() else { continue };
         if found.iter().any(|id| decided.contains(id)) {
+        if option == MACHINE_INTEGERS && found.iter().any(|id| machine_kind_of(graph, options, *id).is_some())
+        {
+            continue;
+        }
             continue;
         }
         diagnostics.push(
@@ -675,6 +688,7 @@ components:
             "secrets = ['#/components/schemas/Pair/prefixItems/0']",
             "secrets = ['#/components/schemas/Later/then/properties/b']",
             "secrets = ['#/components/schemas/Later/if']",
+            "types.machine-integers = ['#/components/schemas/Kind']",
             "operations.idempotency-header = 'Idempotency-Kye'",
             "operations.hidden-headers = ['X-Nope']",
             "client.transport-headers = ['X-Nope']",
