@@ -32,6 +32,7 @@ pub use self::pages::{
     CursorPagination, LinkPagination, LinkPaginationTable, LinkTargetScope, NextUrlPagination, NextUrlTable,
     OffsetIncrement, OffsetPagination, PageNumberPagination, PaginationConfig,
 };
+pub(crate) use self::position::table_at;
 pub use self::{
     command_line::CommandLineConfig,
     overlay::OverlayEntry,

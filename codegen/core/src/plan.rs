@@ -60,6 +60,7 @@ use crate::{
     api::{self, OpenApiDocument, Operation, ParameterIn, tokens::is_token},
     config::{self, ClientConfig, Config, OperationConfig, StreamConfig, WireConfig, WireSettings},
     diagnostics::{Diagnostic, Diagnostics},
+    resolve::suggest::help_nearest,
     schema::{SchemaGraph, SchemaId},
     shape::{Shapes, TypeRef},
 };
@@ -425,7 +426,7 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .with_optional_place(options.option_place(option, id))
-                    .help("use the `operationId` of an operation"),
+                    .help(help_nearest(id, known.iter().copied(), "use the `operationId` of an operation")),
             );
         }
     }
