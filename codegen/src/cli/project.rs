@@ -47,6 +47,9 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
 /// checked.
 pub(crate) fn check_paths(inputs: &[PathBuf]) -> Result<(), CommandError> {
     for path in inputs.iter().filter(|path| !is_stdin(path) && inputs::as_url(path).is_none()) {
+        if let Some(message) = inputs::unsupported_scheme(path) {
+            return Err(CommandError::Usage(format!("cannot read {}: {message}", path.display())));
+        }
         fs::metadata(path)
             .map_err(|error| CommandError::Io(format!("cannot read {}: {error}", path.display())))?;
     }
