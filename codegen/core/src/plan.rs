@@ -347,8 +347,22 @@ impl<'a> SidePlan<'a> {
     }
 }
 
-/// Header parameters with these names are ignored (OpenAPI 3.1, 4.8.12.1).
-const IGNORED_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
+/// Header parameters with these names are ignored: those of OpenAPI 3.1, 4.8.12.1, and those of the message and the
+/// connection, which the HTTP implementation sets (RFC 9110, 7.6.1).
+const IGNORED_HEADERS: &[&str] = &[
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Plans all operations of one side: either those below `paths` or the webhooks.
 #[must_use]
