@@ -13,7 +13,7 @@
 //!     let contract = project.read_contract()?;
 //!     let tools = ContractTools::new(project, contract, ToolOptions::default());
 //!     let credentials = tools.read_credentials(&|name| std::env::var(name).ok());
-//!     Ok(ToolServer::new(tools, credentials.wrap(transport)).serve_stdio().await?)
+//!     Ok(ToolServer::new(tools, credentials.wrap(transport)).serve_stdio(|line| eprintln!("{line}")).await?)
 //! }
 //! ```
 //!
@@ -24,6 +24,7 @@
 mod arguments;
 mod credentials;
 mod json_schema;
+mod lines;
 mod results;
 mod server;
 mod server_url;

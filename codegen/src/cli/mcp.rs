@@ -54,7 +54,7 @@ pub(crate) fn run_mcp(args: &McpArgs, console: &Console) -> Result<u8, CommandEr
     let runtime = runtime.map_err(|error| CommandError::Io(format!("cannot start the server: {error}")))?;
     let served = runtime.block_on(async {
         tokio::select! {
-            served = server.serve_stdio() => served,
+            served = server.serve_stdio(|line| console.print_line(line)) => served,
             Ok(()) = tokio::signal::ctrl_c() => Ok(()),
         }
     });

@@ -13,7 +13,9 @@ use rmcp::{
     transport::stdio,
 };
 
-use super::{CallRefusal, ContractTools};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+
+use super::{CallRefusal, ContractTools, lines::checked_streams};
 
 /// A server of the Model Context Protocol. Clones share the tools and the transport.
 #[derive(Clone)]
@@ -64,12 +66,32 @@ impl ToolServer {
     }
 
     /// Serves the protocol over standard input and output until the input ends. Nothing else may be written to
-    /// standard output.
+    /// standard output. `log` receives the reason for each message that is rejected because it is no valid request.
     ///
     /// # Errors
     /// Returns an error if the client does not follow the protocol, or if writing fails.
-    pub async fn serve_stdio(self) -> Result<(), ServeError> {
-        let service = match self.serve(stdio()).await {
+    pub async fn serve_stdio(self, log: impl Fn(&str)) -> Result<(), ServeError> {
+        let (input, output) = stdio();
+        self.serve_streams(input, output, log).await
+    }
+
+    /// Serves the protocol over these streams, like [`serve_stdio`](Self::serve_stdio).
+    ///
+    /// # Errors
+    /// Returns an error if the client does not follow the protocol, or if writing fails.
+    pub async fn serve_streams(
+        self,
+        input: impl AsyncRead + Unpin,
+        output: impl AsyncWrite + Unpin,
+        log: impl Fn(&str),
+    ) -> Result<(), ServeError> {
+        let (stream, run) = checked_streams(input, output, log);
+        let (served, written) = tokio::join!(self.serve_checked(stream), run);
+        served.and(written.map_err(|error| ServeError(error.to_string())))
+    }
+
+    async fn serve_checked(self, stream: DuplexStream) -> Result<(), ServeError> {
+        let service = match self.serve(stream).await {
             Ok(service) => service,
             // The client ended before it started a session.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
