@@ -187,13 +187,13 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
     format!("{status} {method} {path}{operation}: {detail}")
 }
 
+/// Returns a violation as a JSON object.
+pub(super) fn violation_object(violation: &MessageViolation) -> serde_json::Map<String, Value> {
+    violation.members().into_iter().map(|(name, text)| (name.to_owned(), Value::from(text))).collect()
+}
+
 fn request_event(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> Value {
-    let broken = verdict.violations.iter().map(|each| {
-        json!({
-            "in": each.place, "pointer": each.pointer, "keyword": each.keyword,
-            "message": each.message, "origin": each.origin,
-        })
-    });
+    let broken = verdict.violations.iter().map(violation_object).map(Value::Object);
     json!({ "request": {
         "method": method, "path": path, "operation": verdict.operation, "status": status,
         "verdict": verdict.description, "violations": broken.collect::<Vec<_>>(),
