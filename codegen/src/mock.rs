@@ -360,7 +360,7 @@ impl MockServer {
                 let mut body = body.map_err(|error| self.missing_body_response(&selected, &error))?;
                 if status.is_success() && preferences.example.is_none() {
                     let call = &self.plan.calls[at];
-                    body = self.last_page(call, media, parts.uri.query(), &body).unwrap_or(body);
+                    body = self.list_page(call, media, parts, &body).unwrap_or(body);
                 }
                 origin = body.source;
                 *response.body_mut() = body.body;
