@@ -378,7 +378,6 @@ impl Default for TypeOptions {
     }
 }
 
-/// The structs for which a builder is generated.
 /// The integers whose format selects their type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -407,6 +406,7 @@ impl MachineIntegers {
     }
 }
 
+/// The structs for which a builder is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -680,7 +680,8 @@ impl std::fmt::Display for OperationSelector {
         let Self { tag, path, operation, webhook } = self;
         let members = [("tag", tag), ("path", path), ("operation", operation), ("webhook", webhook)];
         let members = members.into_iter().filter_map(|(name, value)| value.as_ref().map(|v| (name, v)));
-        let members: Vec<String> = members.map(|(name, value)| format!("{name} = {value:?}")).collect();
+        let members: Vec<String> =
+            members.map(|(name, value)| format!("{name} = {}", toml::Value::from(value.as_str()))).collect();
         write!(f, "{{ {} }}", members.join(", "))
     }
 }

@@ -130,16 +130,22 @@ fn open_with_downloader(
     }
     let SelectionArgs { tag, path, operation, webhook } = selected;
     let none = config::OperationSelector::default;
-    let tags = tag.iter().map(|tag| config::OperationSelector { tag: Some(tag.clone()), ..none() });
     let paths = path.iter().map(|path| config::OperationSelector { path: Some(path.clone()), ..none() });
     let ids = operation.iter().map(|id| config::OperationSelector { operation: Some(id.clone()), ..none() });
     let hooks =
         webhook.iter().map(|name| config::OperationSelector { webhook: Some(name.clone()), ..none() });
+    let tags = tag_selectors(tag).into_iter();
     let chosen: Vec<config::OperationSelector> = tags.chain(paths).chain(ids).chain(hooks).collect();
     if !chosen.is_empty() {
         project.config.operations.include = chosen;
     }
     Ok((project, downloader))
+}
+
+/// Returns a selector of operations for each tag.
+pub(crate) fn tag_selectors(tags: &[String]) -> Vec<config::OperationSelector> {
+    let selector = |tag: &String| config::OperationSelector { tag: Some(tag.clone()), ..Default::default() };
+    tags.iter().map(selector).collect()
 }
 
 /// Returns the first of `codegen.toml` and `schemas/codegen.toml` that exists.
