@@ -19,7 +19,7 @@ use super::{
     args::InitArgs,
     console::{Console, count_warnings},
     error::CommandError,
-    fetch::Downloader,
+    fetch::{Downloader, UnusedEntries},
     generate::count_noun,
     project,
 };
@@ -66,7 +66,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;
     console.print_status("created", &output.display().to_string());
     if let Some(downloader) = &downloader {
-        downloader.write_lock(console)?;
+        downloader.write_lock(UnusedEntries::Keep, console)?;
     }
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
