@@ -7,7 +7,7 @@
 //! use contract_codegen::{ContractInputs, init::{codegen_toml, inspect_contract}};
 //!
 //! let inputs = ContractInputs { paths: vec!["openapi.yaml".into()], ..ContractInputs::default() };
-//! let found = inspect_contract(&inputs, &|_| {})?;
+//! let found = inspect_contract(&inputs, &[], &|_| {})?;
 //! println!("{}", codegen_toml(&found, &["openapi.yaml".to_owned()]));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
@@ -25,13 +25,13 @@ use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     client,
-    config::UnsupportedPolicy,
+    config::{OperationSelector, UnsupportedPolicy},
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
     load::{ContractInputs, uri::strip_http_scheme},
     package,
-    plan::{BodyType, PlannedCall, SidePlan},
+    plan::{BodyType, OperationSide, PlannedCall, SidePlan},
     prune::operation_schemas,
     schema::{Schema, SchemaId, TypeSet, reachable::reachable_schemas},
     stack::run_on_deep_stack,
@@ -54,6 +54,11 @@ pub struct InitFindings {
     pub webhooks: usize,
     /// The number of generated types.
     pub types: usize,
+    /// The selectors of the operations that the configuration includes. If there are none, it includes all.
+    pub include: Vec<OperationSelector>,
+    /// A call with `by-tag = true` and the same call without it, such as `issues().create` and `issues_create`, if the
+    /// configuration sets this option.
+    pub call_by_tag: Option<(String, String)>,
     /// The URLs in the `servers` of all documents.
     pub servers: Vec<String>,
     /// The tags of operations, each with the number of types that are used only by operations with this tag.
@@ -90,13 +95,15 @@ pub struct InitFindings {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and collects suggestions for its configuration.
+/// Reads a contract and collects suggestions for its configuration. If `include` contains selectors, only the operations
+/// that they select are read, and the configuration includes only these.
 ///
 /// # Errors
 /// Returns the diagnostics if the contract is invalid. The contract is read with the options that keep
 /// unsupported types and skip unsupported operations.
 pub fn inspect_contract(
     inputs: &ContractInputs,
+    include: &[OperationSelector],
     step: ProgressCallback<'_>,
 ) -> Result<InitFindings, Diagnostics> {
     let ContractInputs { paths, documents, mounts, fetcher, shown_from } = inputs.clone();
@@ -104,9 +111,10 @@ pub fn inspect_contract(
     project.config.mounts = mounts.iter().cloned().collect();
     project.config.types.unsupported = Some(UnsupportedPolicy::Keep);
     project.config.client.skip_unsupported = Some(true);
+    project.config.operations.include = include.to_vec();
     let contract = project.read_contract_with(step)?;
     let found = run_on_deep_stack(|| inspect_reading(&project, &contract))?;
-    Ok(InitFindings { mounts, ..found })
+    Ok(InitFindings { mounts, include: include.to_vec(), ..found })
 }
 
 fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<InitFindings, Diagnostics> {
@@ -126,6 +134,7 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
         types: contract.shapes.types.len(),
         servers: api.servers.iter().map(|server| server.url.clone()).collect(),
         tags: count_types_by_tag(contract, &plans.paths),
+        call_by_tag: call_by_tag(project, contract, &plans.paths),
         secrets: secrets::find_secrets(contract),
         pages: paging::find_paged_operations(&plans.paths, contract),
         unresolved_uris: find_unresolved_uris(contract),
@@ -153,6 +162,23 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
         .count();
     find_special_headers(&plans.paths, &mut found);
     Ok(InitFindings { diagnostics, ..found })
+}
+
+/// Returns the first call whose name changes with `by-tag = true`, as `issues().create` and `issues_create`. Returns
+/// `None` if the contract has too few operations for this option.
+fn call_by_tag(
+    project: &Project,
+    contract: &AnalyzedContract,
+    plan: &SidePlan<'_>,
+) -> Option<(String, String)> {
+    if plan.calls.len() <= MANY_OPERATIONS {
+        return None;
+    }
+    let mut grouped = project.clone();
+    grouped.config.client.by_tag = true;
+    let calls = grouped.operation_plan(contract, OperationSide::Paths).calls;
+    let (call, usual) = calls.iter().zip(&plan.calls).find(|(call, _)| call.accessor.is_some())?;
+    Some((call.client_path(), usual.client_path()))
 }
 
 /// Returns a sentence about each option that would be useful for this contract but is not set.

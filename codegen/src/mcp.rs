@@ -13,7 +13,7 @@
 //!     let contract = project.read_contract()?;
 //!     let tools = ContractTools::new(project, contract, ToolOptions::default());
 //!     let credentials = tools.read_credentials(&|name| std::env::var(name).ok());
-//!     Ok(ToolServer::new(tools, credentials.wrap(transport)).serve_stdio().await?)
+//!     Ok(ToolServer::new(tools, credentials.wrap(transport)).serve_stdio(|line| eprintln!("{line}")).await?)
 //! }
 //! ```
 //!
@@ -24,6 +24,7 @@
 mod arguments;
 mod credentials;
 mod json_schema;
+mod lines;
 mod results;
 mod server;
 mod server_url;
@@ -31,7 +32,12 @@ mod tools;
 
 use std::fmt;
 
-use contract_codegen_core::{AnalyzedContract, Project, load::uri, stack::run_on_deep_stack};
+use contract_codegen_core::{
+    AnalyzedContract, Project,
+    credentials::{self as security_schemes, SecuritySchemeKind},
+    load::uri,
+    stack::run_on_deep_stack,
+};
 use contract_runtime::{
     client::ApiClient,
     operation::{Operation, RepeatSafety},
@@ -102,7 +108,17 @@ pub enum CallRefusal {
 impl ContractTools {
     /// Creates the tools of a contract that was read with this project.
     #[must_use]
-    pub fn new(project: Project, contract: AnalyzedContract, options: ToolOptions) -> Self {
+    pub fn new(mut project: Project, contract: AnalyzedContract, options: ToolOptions) -> Self {
+        // The transport adds the headers and cookies of credentials, so they are no arguments.
+        let schemes = contract.api.security_schemes.iter();
+        for (name, raw) in schemes {
+            match security_schemes::parse_scheme(name, raw).kind {
+                SecuritySchemeKind::Header(name) | SecuritySchemeKind::Cookie(name) => {
+                    project.config.client.transport_headers.push(name.to_owned());
+                }
+                _ => {}
+            }
+        }
         run_on_deep_stack(|| {
             let mock = MockServer::new(project, contract, 0);
             let planned = tools::plan_tools(&mock);

@@ -135,7 +135,8 @@ impl MockServer {
     /// Creates the mock server for a contract that was read with this project. `seed` determines the
     /// generated values.
     #[must_use]
-    pub fn new(mut project: Project, contract: AnalyzedContract, seed: u64) -> Self {
+    pub fn new(mut project: Project, mut contract: AnalyzedContract, seed: u64) -> Self {
+        contract.enforce_machine_integers();
         // Clients that follow links or counts stop only if the server knows the pagination.
         let suggested =
             init::suggested_pages(&project.operation_plan(&contract, OperationSide::Paths), &contract);
@@ -359,7 +360,7 @@ impl MockServer {
                 let mut body = body.map_err(|error| self.missing_body_response(&selected, &error))?;
                 if status.is_success() && preferences.example.is_none() {
                     let call = &self.plan.calls[at];
-                    body = self.last_page(call, media, parts.uri.query(), &body).unwrap_or(body);
+                    body = self.list_page(call, media, parts, &body).unwrap_or(body);
                 }
                 origin = body.source;
                 *response.body_mut() = body.body;

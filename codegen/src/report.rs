@@ -298,7 +298,7 @@ fn list_assumptions(
             "unbounded-integers = \"i64\": an integer beyond 64 bits is rejected when parsed".to_owned(),
         );
     }
-    if types.machine_integers {
+    if types.machine_integers.is_enabled() {
         out.push(
             "machine-integers: a valid integer outside of the type of its format is rejected when parsed"
                 .to_owned(),

@@ -29,7 +29,7 @@ pub mod api {
 use std::sync::{Arc, Mutex};
 
 use api::{
-    client::{Bytes, Client},
+    client::{Bytes, Client, Error},
     servers,
     types::NewIssue,
 };
@@ -79,4 +79,33 @@ async fn operations_of_a_tag_are_methods_of_its_client() {
             "status /status"
         ]
     );
+}
+
+/// A gateway that limits the number of requests, which the contract does not declare.
+struct BusyGateway;
+
+impl Transport for BusyGateway {
+    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
+        let response = Response::builder().status(429).header("content-type", "application/json");
+        let response = response.body(r#"{"message":"too many requests"}"#.into()).unwrap();
+        Box::pin(async move { Ok(response) })
+    }
+}
+
+async fn describe_failure(client: &Client) -> String {
+    match client.status().await {
+        Ok(_) => "available".to_owned(),
+        // The contract does not declare this error: its body is bytes.
+        Err(Error::UnexpectedResponse(response)) => {
+            let body: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
+            format!("{}: {}", response.status(), body["message"].as_str().unwrap_or("no message"))
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn undeclared_errors_have_their_body() {
+    let client = Client::new("https://tracker.example", BusyGateway);
+    assert_eq!(describe_failure(&client).await, "429 Too Many Requests: too many requests");
 }

@@ -6,6 +6,8 @@ mod explain;
 #[cfg(feature = "https")]
 #[path = "command/fetch.rs"]
 mod fetch;
+#[path = "command/init.rs"]
+mod init;
 #[path = "command/lower.rs"]
 mod lower;
 #[path = "command/packages.rs"]

@@ -10,7 +10,7 @@ use crate::{
     plan::ContractPlan,
     prune::ContractSize,
     schema::{SchemaGraph, SchemaId},
-    shape::{Shapes, TypeBody, TypeRef},
+    shape::{self, Shapes, TypeBody, TypeRef},
     tables::{TableArenas, TablePlan, TableSet},
 };
 
@@ -79,6 +79,12 @@ impl AnalyzedContract {
         let id = self.graph.ids().find(is_there)?;
         let TypeRef::Named(ty) = self.shapes.type_of_schema(id) else { return None };
         Some((&self.shapes.get(*ty).name, self.table_plan.row_name(id)?))
+    }
+
+    /// Makes the validation tables reject integers that the types of `types.machine-integers` cannot represent, as
+    /// generated code does. By default, the tables accept every value that the contract allows.
+    pub fn enforce_machine_integers(&mut self) {
+        shape::add_machine_bounds(&mut self.graph, &self.options);
     }
 
     /// Builds the validation tables of all schemas.

@@ -32,6 +32,7 @@ pub use self::pages::{
     CursorPagination, LinkPagination, LinkPaginationTable, LinkTargetScope, NextUrlPagination, NextUrlTable,
     OffsetIncrement, OffsetPagination, PageNumberPagination, PaginationConfig,
 };
+pub(crate) use self::position::table_at;
 pub use self::{
     command_line::CommandLineConfig,
     overlay::OverlayEntry,
@@ -308,9 +309,9 @@ pub struct TypeOptions {
     pub builders: BuilderScope,
     /// The type of an integer without a bound and without an `int32` or `int64` format.
     pub unbounded_integers: UnboundedIntegerType,
-    /// Whether integers with the format `int32`, `uint32` or `uint64` have the type of the same name (`i32`,
-    /// `u32`, `u64`) instead of `i64`. Valid values outside of the type are rejected when they are parsed.
-    pub machine_integers: bool,
+    /// The integers that have the type of their format `int32`, `uint32` or `uint64` (`i32`, `u32`, `u64`) instead of
+    /// `i64`: all, none, or those that selectors match. Values outside of the type are rejected when they are parsed.
+    pub machine_integers: MachineIntegers,
     /// Whether a schema with `properties` but without `type` is treated as an object.
     pub implied_objects: bool,
     /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
@@ -363,7 +364,7 @@ impl Default for TypeOptions {
         Self {
             builders: BuilderScope::Requests,
             unbounded_integers: UnboundedIntegerType::I64,
-            machine_integers: false,
+            machine_integers: MachineIntegers::All(false),
             implied_objects: true,
             implied_otherwise: Vec::new(),
             families: None,
@@ -374,6 +375,34 @@ impl Default for TypeOptions {
             formats: BTreeMap::new(),
             rust_types: Vec::new(),
         }
+    }
+}
+
+/// The integers whose format selects their type.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected `true`, `false` or a list of selectors")]
+pub enum MachineIntegers {
+    /// All integers, or none.
+    All(bool),
+    /// The integers that these selectors match.
+    Selected(Vec<String>),
+}
+
+impl MachineIntegers {
+    /// Returns the selectors. There are none if the option applies to all integers or to none.
+    #[must_use]
+    pub fn selectors(&self) -> &[String] {
+        match self {
+            Self::All(_) => &[],
+            Self::Selected(selectors) => selectors,
+        }
+    }
+
+    /// Returns true if the format of an integer may select its type.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        *self == Self::All(true) || !self.selectors().is_empty()
     }
 }
 
@@ -651,7 +680,8 @@ impl std::fmt::Display for OperationSelector {
         let Self { tag, path, operation, webhook } = self;
         let members = [("tag", tag), ("path", path), ("operation", operation), ("webhook", webhook)];
         let members = members.into_iter().filter_map(|(name, value)| value.as_ref().map(|v| (name, v)));
-        let members: Vec<String> = members.map(|(name, value)| format!("{name} = {value:?}")).collect();
+        let members: Vec<String> =
+            members.map(|(name, value)| format!("{name} = {}", toml::Value::from(value.as_str()))).collect();
         write!(f, "{{ {} }}", members.join(", "))
     }
 }

@@ -16,6 +16,7 @@ mod options;
 mod output;
 mod registries;
 mod secrets;
+mod suggestions;
 mod unchecked;
 mod user_names;
 mod vendor_extensions;
@@ -36,7 +37,7 @@ use crate::{
     analyzed_contract::AnalyzedContract,
     api::OpenApiDocument,
     command_line,
-    config::{Config, ConfigFile},
+    config::{self, Config, ConfigFile},
     conjunction::sample::SampleCache,
     credentials::resolve_token_urls,
     diagnostics::{Diagnostic, Diagnostics},
@@ -104,9 +105,15 @@ impl Project {
                     .help("give the path of a codegen.toml, or the contract's own files"),
             )
         })?;
-        let mut config: Config = toml::from_str(&text).map_err(|e| {
-            let message = format!("{} is not a valid codegen.toml:\n{e}", path.display());
-            single_diagnostic(Diagnostic::error("config", message))
+        let mut config: Config = toml::from_str(&text).map_err(|error| {
+            let table = error.span().and_then(|span| config::table_at(&text, span.start));
+            let table = table.map_or_else(String::new, |table| format!("in the table `[{table}]`"));
+            let message = format!("{} is not a valid codegen.toml:\n{error}{table}", path.display());
+            let problem = Diagnostic::error("config", message);
+            single_diagnostic(match suggestions::suggest_option(error.message()) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            })
         })?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         config.file = Some(ConfigFile { name, text: text.into() });
@@ -249,7 +256,7 @@ impl Project {
         media_selection::omit_media_types(&mut api, &self.config, &mut diagnostics);
         vendor_extensions::check_enum_extensions(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
-        options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);
+        options::check_unused_options(&self.config, &graph, &shapes, &options, &mut diagnostics);
         code_names::check_variant_names(&self.config, &graph, &shapes, &options, &mut diagnostics);
         secrets::check_secrets(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);

@@ -158,7 +158,8 @@ pub(crate) fn load_all(inputs: &ContractInputs) -> (Sources, Diagnostics) {
                 found.extend(more);
             }
             Err(error) => {
-                problems.push(Diagnostic::error("io", format!("cannot read {}: {error}", input.display())));
+                let reason = inputs::unsupported_scheme(input).unwrap_or_else(|| error.to_string());
+                problems.push(Diagnostic::error("io", format!("cannot read {}: {reason}", input.display())));
             }
         }
     }

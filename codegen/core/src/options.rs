@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    config::{TypeOptions, UnboundedIntegerType, WireSettings},
+    config::{MachineIntegers, TypeOptions, UnboundedIntegerType, WireSettings},
     formats::FormatTypes,
     schema::{SchemaId, SchemaRemapping},
 };
@@ -39,8 +39,10 @@ pub struct SchemaOptions {
     pub areas: BTreeMap<SchemaId, String>,
     /// True if unbounded integers become `Number` instead of `i64`.
     pub exact_integers: bool,
-    /// True if the formats of integers select `i32`, `u32` and `u64`.
+    /// True if the formats of all integers select `i32`, `u32` and `u64`.
     pub machine_integers: bool,
+    /// The integers whose formats select `i32`, `u32` and `u64`, if not all do.
+    pub machine_schemas: BTreeSet<SchemaId>,
     /// True if a schema with `properties` but without `type` describes an object.
     pub implied_objects: bool,
     /// The schemas whose unsupported pattern is not checked.
@@ -69,7 +71,7 @@ impl SchemaOptions {
     pub fn from_types(types: &TypeOptions) -> Self {
         Self {
             exact_integers: types.unbounded_integers == UnboundedIntegerType::Exact,
-            machine_integers: types.machine_integers,
+            machine_integers: types.machine_integers == MachineIntegers::All(true),
             implied_objects: types.implied_objects,
             ..Self::default()
         }
@@ -92,6 +94,7 @@ impl SchemaOptions {
             areas,
             exact_integers,
             machine_integers,
+            machine_schemas,
             implied_objects,
             unchecked,
             views,
@@ -117,6 +120,7 @@ impl SchemaOptions {
             areas: moved.remap_keys(areas),
             exact_integers,
             machine_integers,
+            machine_schemas: moved.remap_set(machine_schemas),
             implied_objects,
             unchecked: moved.remap_set(unchecked),
             views: views.into_iter().map(|view| moved.remap_list(view)).collect(),

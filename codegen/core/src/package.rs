@@ -285,15 +285,45 @@ pub(crate) fn is_version(text: &str) -> bool {
     numbers.len() == 3 && numbers.iter().all(is_number) && suffix.len() != 1 && suffix.chars().all(is_suffix)
 }
 
-/// The library names that a package cannot have, because the compiler reserves them or code refers to them.
-const RESERVED_PACKAGES: &[&str] = &["alloc", "core", "proc-macro", "self", "serde", "std", "test"];
+/// The library names that a package cannot have, because the compiler reserves them, or code refers to libraries with
+/// these names.
+const RESERVED_PACKAGES: &[&str] = &[
+    "alloc",
+    "chrono",
+    "core",
+    "http",
+    "jiff",
+    "proc-macro",
+    "self",
+    "serde",
+    "std",
+    "test",
+    "time",
+    "tokio",
+    "uuid",
+];
 
-/// Derives a package name from the title: `Train Travel API` → `train-travel-api`. A name that no library can have gets
-/// the suffix `-api`.
+/// Words at the end of a title that describe the document instead of the service.
+const TITLE_SUFFIXES: [&[&str]; 6] = [
+    &["api"],
+    &["rest", "api"],
+    &["api", "documentation"],
+    &["rest", "api", "documentation"],
+    &["api", "reference"],
+    &["api", "specification"],
+];
+
+/// Derives a package name from the title: `Netlify's API documentation` → `netlify`. A name that no library can have
+/// gets the suffix `-api`.
 pub fn package_name(title: &str) -> String {
-    let words = title.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
-    let name = words.join("-");
+    let title = title.to_ascii_lowercase().replace('’', "'");
+    // A possessive `s` ends a word: `netlify's`.
+    let words = title.split(|c: char| !(c.is_ascii_alphanumeric() || c == '\''));
+    let words = words.map(|word| word.strip_suffix("'s").unwrap_or(word)).flat_map(|word| word.split('\''));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let shorter = TITLE_SUFFIXES.iter().filter_map(|suffix| words.strip_suffix(*suffix));
+    let shortest = shorter.filter(|rest| !rest.is_empty()).min_by_key(|rest| rest.len());
+    let name = shortest.unwrap_or(&words).join("-");
     match name.chars().next() {
         Some(first) if first.is_ascii_alphabetic() => {
             let is_usable = is_name(&name) && !RESERVED_PACKAGES.contains(&name.as_str());
@@ -325,7 +355,21 @@ mod tests {
     #[test]
     fn package_names_are_names_of_libraries() {
         for (title, expected) in [
-            ("Train Travel API", "train-travel-api"),
+            ("Train Travel API", "train-travel"),
+            ("Netlify's API documentation", "netlify"),
+            ("Netlify’s REST API Documentation", "netlify"),
+            ("Swagger Petstore - OpenAPI 3.0", "swagger-petstore-openapi-3-0"),
+            ("GitHub v3 REST API", "github-v3"),
+            ("The Users' API", "the-users"),
+            ("L'Atelier", "l-atelier"),
+            ("API Documentation", "api-documentation"),
+            ("REST API", "rest"),
+            ("API", "api"),
+            ("Documentation", "documentation"),
+            ("API Gateway", "api-gateway"),
+            ("Serde API", "serde-api"),
+            ("Time API", "time-api"),
+            ("42 API", "contract"),
             ("Std", "std-api"),
             ("Core", "core-api"),
             ("Async", "async-api"),

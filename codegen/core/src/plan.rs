@@ -60,6 +60,7 @@ use crate::{
     api::{self, OpenApiDocument, Operation, ParameterIn, tokens::is_token},
     config::{self, ClientConfig, Config, OperationConfig, StreamConfig, WireConfig, WireSettings},
     diagnostics::{Diagnostic, Diagnostics},
+    resolve::suggest::help_nearest,
     schema::{SchemaGraph, SchemaId},
     shape::{Shapes, TypeRef},
 };
@@ -346,8 +347,22 @@ impl<'a> SidePlan<'a> {
     }
 }
 
-/// Header parameters with these names are ignored (OpenAPI 3.1, 4.8.12.1).
-const IGNORED_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
+/// Header parameters with these names are ignored: those of OpenAPI 3.1, 4.8.12.1, and those of the message and the
+/// connection, which the HTTP implementation sets (RFC 9110, 7.6.1).
+const IGNORED_HEADERS: &[&str] = &[
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Plans all operations of one side: either those below `paths` or the webhooks.
 #[must_use]
@@ -425,7 +440,7 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .with_optional_place(options.option_place(option, id))
-                    .help("use the `operationId` of an operation"),
+                    .help(help_nearest(id, known.iter().copied(), "use the `operationId` of an operation")),
             );
         }
     }

@@ -291,7 +291,22 @@ pub(crate) fn check_selection(
             let known = api.webhooks.iter().map(|o| o.path.as_str()).collect();
             (format!("no webhook is called `{name}`"), name, known)
         }
-        several => (format!("no operation matches {several}"), "", Vec::new()),
+        several => {
+            // If one of the fields alone matches nothing, it is the reason.
+            let none = OperationSelector::default;
+            let OperationSelector { tag, path, operation, webhook } = several.clone();
+            let fields = [
+                tag.map(|tag| OperationSelector { tag: Some(tag), ..none() }),
+                path.map(|path| OperationSelector { path: Some(path), ..none() }),
+                operation.map(|id| OperationSelector { operation: Some(id), ..none() }),
+                webhook.map(|name| OperationSelector { webhook: Some(name), ..none() }),
+            ];
+            let mut fields = fields.into_iter().flatten().filter(|field| field != several);
+            if let Some(problem) = fields.find_map(|field| check_selection(options, option, &field, api)) {
+                return Some(problem);
+            }
+            (format!("no operation matches {several}"), "", Vec::new())
+        }
     };
     let place = selector_place(options, option, selection);
     Some(Diagnostic::error("config", what).with_optional_place(place).help(suggest_match(word, &known)))

@@ -12,6 +12,7 @@ mod defaults;
 mod display;
 mod enum_annotations;
 mod families;
+mod machine_integers;
 mod object_form;
 mod tags;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub(crate) use defaults::{DefaultableTypes, is_default_path};
 pub use display::{display_place_type, display_type};
 pub use enum_annotations::{IntegerVariant, integer_variants};
 pub(crate) use enum_annotations::{integer_constants, named_constants};
+pub(crate) use machine_integers::{add_machine_bounds, machine_kind_of};
 pub use object_form::{MemberRule, ObjectForm};
 pub use type_aliases::{find_aliases, place_alias};
 pub use unions::is_tagged_union;

@@ -422,6 +422,9 @@ pub(crate) struct InitArgs {
     /// Resolve URIs that start with PREFIX from a local folder, or one URI from a local file; repeatable
     #[arg(long = "mount", value_name = "PREFIX=PATH", value_parser = parse_mount)]
     pub(crate) mounts: Vec<(String, PathBuf)>,
+    /// Include only the operations with this tag, in the file and in the suggestions; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tag: Vec<String>,
     /// File to write
     #[arg(long, short, value_name = "FILE", default_value = "codegen.toml")]
     pub(crate) output: PathBuf,

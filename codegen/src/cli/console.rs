@@ -71,25 +71,36 @@ impl Console {
         self.verbose
     }
 
-    /// Prints a line to standard error. With JSON output, does nothing.
+    /// Returns true if the option `--quiet` suppresses everything but errors.
+    #[cfg(feature = "serve")]
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Prints a line to standard error, unless `--quiet` suppresses it. With JSON output, does nothing.
     pub(crate) fn print_line(&self, text: &str) {
+        if self.quiet {
+            return self.progress.finish_and_clear();
+        }
+        self.print_error(text);
+    }
+
+    /// Prints an error to standard error. With JSON output, does nothing.
+    pub(crate) fn print_error(&self, text: &str) {
         self.progress.finish_and_clear();
         if !self.json {
-            print_stderr(text);
+            print_stderr(&escape_controls(text));
         }
     }
 
     /// Prints a line with a right-aligned label, such as ` created api/lib.rs`, unless `--quiet` suppresses it.
     pub(crate) fn print_status(&self, label: &str, rest: &str) {
-        if self.quiet {
-            return self.progress.finish_and_clear();
-        }
         let label = format!("{label:>9}");
-        self.print_line(&if self.color {
-            format!("\u{1b}[1;32m{label}\u{1b}[0m {rest}")
-        } else {
-            format!("{label} {rest}")
-        });
+        if !self.color || self.quiet || self.json {
+            return self.print_line(&format!("{label} {rest}"));
+        }
+        self.progress.finish_and_clear();
+        print_stderr(&format!("\u{1b}[1;32m{label}\u{1b}[0m {}", escape_controls(rest)));
     }
 
     /// Prints diagnostics, with source excerpts to standard error, or as JSON lines to standard output.
@@ -154,6 +165,12 @@ impl Console {
             let _ = print_stdout(&format!("{}\n", json!({ "summary": summary })));
         }
     }
+}
+
+/// Replaces control characters other than line breaks with spaces, so that strings of a contract cannot control the
+/// terminal.
+pub(crate) fn escape_controls(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
 }
 
 /// Returns the number of warnings.

@@ -76,7 +76,7 @@ impl CommandError {
             Self::Io(text) => (EXIT_IO, Some(text)),
         };
         if let Some(text) = &text {
-            console.print_line(&format!("error: {text}"));
+            console.print_error(&format!("error: {text}"));
         }
         console.print_summary(json!({ "exit": code, "error": text }));
         code

@@ -3,7 +3,7 @@
 //! Only `https` is accepted, except for hosts on the loopback interface. Size, time and redirects are limited.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -47,6 +47,16 @@ pub(crate) struct Downloader {
     must_match: bool,
     /// The digests of the documents that were downloaded in this run.
     received: Mutex<BTreeMap<String, String>>,
+    /// The names of all documents that were requested, also those that are not available.
+    requested: Mutex<BTreeSet<String>>,
+}
+
+/// The treatment of entries of the lock file whose documents were not requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnusedEntries {
+    /// Another contract may use them.
+    Keep,
+    Remove,
 }
 
 impl Downloader {
@@ -64,6 +74,7 @@ impl Downloader {
             locked,
             must_match,
             received: Mutex::default(),
+            requested: Mutex::default(),
         })))
     }
 
@@ -77,10 +88,14 @@ impl Downloader {
         }
     }
 
-    /// Writes the digests of this run to the lock file. Entries of other documents remain.
-    pub(crate) fn write_lock(&self, console: &Console) -> Result<(), CommandError> {
+    /// Writes the digests of this run to the lock file.
+    pub(crate) fn write_lock(&self, unused: UnusedEntries, console: &Console) -> Result<(), CommandError> {
         self.print_changes(console);
         let mut digests = self.locked.clone();
+        if unused == UnusedEntries::Remove {
+            let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
+            digests.retain(|name, _| requested.contains(name));
+        }
         digests.extend(self.received.lock().unwrap_or_else(PoisonError::into_inner).clone());
         if self.must_match || digests == self.locked {
             return Ok(());
@@ -130,6 +145,7 @@ impl Downloader {
 impl DocumentFetcher for Downloader {
     fn fetch(&self, request: DocumentRequest<'_>) -> Result<Vec<u8>, FetchError> {
         let name = request.name;
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         // Without the lock file, a document that does not exist is a fault like any unresolved reference. Other
         // failures may be temporary, so they must not change the generated code.
         let bytes = self

@@ -20,7 +20,7 @@ use super::{
     args::GenerateArgs,
     console::{Console, count_warnings},
     error::{CommandError, EXIT_DIFFERENT},
-    fetch::Downloader,
+    fetch::{Downloader, UnusedEntries},
     project,
 };
 
@@ -111,7 +111,10 @@ pub(crate) fn generate_once(
     let changes = run.apply_to_disk(WriteMode::Write)?;
     print_changed_files(&run, &changes, FileChange::as_str, console);
     if let Some(downloader) = &run.downloader {
-        downloader.write_lock(console)?;
+        // The contract of a codegen.toml is complete. Without it, other contracts may use the same lock file.
+        let has_config = run.project.config.file.is_some();
+        let unused = if has_config { UnusedEntries::Remove } else { UnusedEntries::Keep };
+        downloader.write_lock(unused, console)?;
     }
     // The notes repeat only if the manifest changes; a manifest that Cargo rejects is reported in every run.
     let is_new = changes.files.get("Cargo.toml").is_some_and(|change| *change != FileChange::Same);

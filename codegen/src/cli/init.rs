@@ -19,7 +19,7 @@ use super::{
     args::InitArgs,
     console::{Console, count_warnings},
     error::CommandError,
-    fetch::Downloader,
+    fetch::{Downloader, UnusedEntries},
     generate::count_noun,
     project,
 };
@@ -56,7 +56,8 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         fetcher: downloader.clone().map(|downloader| downloader as Arc<dyn DocumentFetcher>),
         ..ContractInputs::default()
     };
-    let mut found = inspect_contract(&contract, &|what| console.show_step(what))?;
+    let mut found =
+        inspect_contract(&contract, &project::tag_selectors(&args.tag), &|what| console.show_step(what))?;
     let inputs: Vec<String> = args.inputs.iter().map(|input| relative_path(folder, input)).collect();
     found.mounts.iter_mut().for_each(|(_, path)| *path = relative_path(folder, path).into());
     found.in_workspace = CargoWorkspace::around(&folder.join(&found.package)).is_some();
@@ -65,7 +66,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;
     console.print_status("created", &output.display().to_string());
     if let Some(downloader) = &downloader {
-        downloader.write_lock(console)?;
+        downloader.write_lock(UnusedEntries::Keep, console)?;
     }
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
@@ -136,6 +137,10 @@ fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     ];
     for (label, what, about) in suggested {
         out.extend(what.map(|what| (label, format!("{what} ({about})"))));
+    }
+    if let Some((call, usual)) = &found.call_by_tag {
+        let about = "the operations of each tag have a client of their own";
+        out.push(("by-tag", format!("set: {about}, `client.{call}(…)` instead of `client.{usual}(…)`")));
     }
     if found.tags.len() > 1 {
         let areas = found.tags.iter().filter(|(_, types)| *types > 0).count();

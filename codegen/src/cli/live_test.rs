@@ -47,6 +47,12 @@ pub(crate) fn run_test(args: &TestArgs, console: &Console) -> Result<u8, Command
     let service = ServiceClient::from_url(&args.url)?;
     let headers = args.header.iter().map(|(name, value)| read_header(name, value));
     let headers = headers.collect::<Result<Vec<AddedHeader>, CommandError>>()?;
+    if !headers.is_empty() && !service.is_protected() {
+        return Err(CommandError::Usage(format!(
+            "`--header` may contain credentials, and `http:` is allowed with them only for this machine, not for {}: use an `https:` URL",
+            service.base_url()
+        )));
+    }
     let project = project::open_selected_project(
         &project::resolve_inputs(&args.inputs, "")?,
         &args.selection,

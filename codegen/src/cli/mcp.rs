@@ -9,7 +9,11 @@ use serde_json::json;
 
 use self::transport::HttpTransport;
 use super::{
-    args::McpArgs, console::Console, error::CommandError, generate::count_noun, project,
+    args::McpArgs,
+    console::{Console, escape_controls},
+    error::CommandError,
+    generate::count_noun,
+    project,
     service::parse_service_url,
 };
 
@@ -54,7 +58,7 @@ pub(crate) fn run_mcp(args: &McpArgs, console: &Console) -> Result<u8, CommandEr
     let runtime = runtime.map_err(|error| CommandError::Io(format!("cannot start the server: {error}")))?;
     let served = runtime.block_on(async {
         tokio::select! {
-            served = server.serve_stdio() => served,
+            served = server.serve_stdio(|line| console.print_line(line)) => served,
             Ok(()) = tokio::signal::ctrl_c() => Ok(()),
         }
     });
@@ -126,7 +130,8 @@ fn print_tools(tools: &ContractTools, console: &Console) -> Result<(), CommandEr
     let width = tools.tools().map(|(tool, _)| tool.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (tool, operation) in tools.tools() {
-        let title = tool.title.as_deref().map(|title| format!(" — {title}")).unwrap_or_default();
+        let title = tool.title.as_deref().map(|title| format!(" — {}", title.replace('\n', " ")));
+        let title = title.unwrap_or_default();
         let _ = writeln!(text, "{:width$}  {} {}{title}", tool.name, operation.method, operation.path);
     }
     let hidden = tools.write_count();
@@ -138,7 +143,7 @@ fn print_tools(tools: &ContractTools, console: &Console) -> Result<(), CommandEr
         let state = if each.is_set(&read_variable) { "set" } else { "not set" };
         let _ = writeln!(text, "credential `{}`: {} ({state})", each.scheme, each.describe());
     }
-    console.print_result(&text)?;
+    console.print_result(&escape_controls(&text))?;
     let listed: Vec<serde_json::Value> = tools.tools().map(|(tool, _)| json!(tool)).collect();
     let variables = variables.iter().map(|each| {
         json!({

@@ -55,6 +55,9 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
     // The responses of a service replace those of the mock.
     let review = if service.is_some() { MockReview::default() } else { mock.review() };
     let listening = || {
+        if console.is_quiet() && !console.is_json() {
+            return Ok(());
+        }
         let (count, title) = (mock.operations().all().len(), mock.contract().title());
         let noun = if count == 1 { "operation" } else { "operations" };
         let target = service.as_ref().map(|service| format!(", forwarded to {}", service.base_url()));
@@ -160,11 +163,13 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
     let no_verdict = MockVerdict { operation: None, description: String::new(), violations: Vec::new() };
     let verdict = response.extensions().get::<MockVerdict>().unwrap_or(&no_verdict);
     let status = response.status().as_u16();
-    // The server keeps running if standard output is closed.
-    let _ = console.print_event(
-        &format_request_line(&method, &path, status, verdict),
-        request_event(&method, &path, status, verdict),
-    );
+    if !console.is_quiet() || console.is_json() {
+        // The server keeps running if standard output is closed.
+        let _ = console.print_event(
+            &format_request_line(&method, &path, status, verdict),
+            request_event(&method, &path, status, verdict),
+        );
+    }
     response.map(Body::from)
 }
 
@@ -187,13 +192,13 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
     format!("{status} {method} {path}{operation}: {detail}")
 }
 
+/// Returns a violation as a JSON object.
+pub(super) fn violation_object(violation: &MessageViolation) -> serde_json::Map<String, Value> {
+    violation.members().into_iter().map(|(name, text)| (name.to_owned(), Value::from(text))).collect()
+}
+
 fn request_event(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> Value {
-    let broken = verdict.violations.iter().map(|each| {
-        json!({
-            "in": each.place, "pointer": each.pointer, "keyword": each.keyword,
-            "message": each.message, "origin": each.origin,
-        })
-    });
+    let broken = verdict.violations.iter().map(violation_object).map(Value::Object);
     json!({ "request": {
         "method": method, "path": path, "operation": verdict.operation, "status": status,
         "verdict": verdict.description, "violations": broken.collect::<Vec<_>>(),

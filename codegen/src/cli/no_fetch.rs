@@ -6,6 +6,13 @@ use contract_codegen::{DocumentFetcher, DocumentRequest, FetchError};
 
 use super::{args::FetchArgs, console::Console, error::CommandError};
 
+/// The treatment of entries of the lock file whose documents were not requested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UnusedEntries {
+    Keep,
+    Remove,
+}
+
 /// A downloader that cannot be created.
 #[derive(Debug)]
 pub(crate) enum Downloader {}
@@ -24,7 +31,7 @@ impl Downloader {
         match *self {}
     }
 
-    pub(crate) fn write_lock(&self, _console: &Console) -> Result<(), CommandError> {
+    pub(crate) fn write_lock(&self, _unused: UnusedEntries, _console: &Console) -> Result<(), CommandError> {
         match *self {}
     }
 }

@@ -47,6 +47,9 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
 /// checked.
 pub(crate) fn check_paths(inputs: &[PathBuf]) -> Result<(), CommandError> {
     for path in inputs.iter().filter(|path| !is_stdin(path) && inputs::as_url(path).is_none()) {
+        if let Some(message) = inputs::unsupported_scheme(path) {
+            return Err(CommandError::Usage(format!("cannot read {}: {message}", path.display())));
+        }
         fs::metadata(path)
             .map_err(|error| CommandError::Io(format!("cannot read {}: {error}", path.display())))?;
     }
@@ -127,16 +130,22 @@ fn open_with_downloader(
     }
     let SelectionArgs { tag, path, operation, webhook } = selected;
     let none = config::OperationSelector::default;
-    let tags = tag.iter().map(|tag| config::OperationSelector { tag: Some(tag.clone()), ..none() });
     let paths = path.iter().map(|path| config::OperationSelector { path: Some(path.clone()), ..none() });
     let ids = operation.iter().map(|id| config::OperationSelector { operation: Some(id.clone()), ..none() });
     let hooks =
         webhook.iter().map(|name| config::OperationSelector { webhook: Some(name.clone()), ..none() });
+    let tags = tag_selectors(tag).into_iter();
     let chosen: Vec<config::OperationSelector> = tags.chain(paths).chain(ids).chain(hooks).collect();
     if !chosen.is_empty() {
         project.config.operations.include = chosen;
     }
     Ok((project, downloader))
+}
+
+/// Returns a selector of operations for each tag.
+pub(crate) fn tag_selectors(tags: &[String]) -> Vec<config::OperationSelector> {
+    let selector = |tag: &String| config::OperationSelector { tag: Some(tag.clone()), ..Default::default() };
+    tags.iter().map(selector).collect()
 }
 
 /// Returns the first of `codegen.toml` and `schemas/codegen.toml` that exists.

@@ -20,7 +20,7 @@ pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, Com
 fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8, CommandError> {
     console.print_result(&report.to_text(markdown))?;
     let (exit, errors) = report_verdict(report);
-    errors.iter().for_each(|error| console.print_line(error));
+    errors.iter().for_each(|error| console.print_error(error));
     console.print_summary(json!({ "command": "report", "exit": exit, "report": report.to_json() }));
     Ok(exit)
 }

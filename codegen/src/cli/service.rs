@@ -7,6 +7,7 @@ use axum::{
     extract::Request,
     response::Response,
 };
+use contract_codegen_core::load::uri;
 use http::{HeaderMap, Uri, header};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
@@ -97,6 +98,13 @@ impl ServiceClient {
     /// Returns the URL of the service.
     pub(crate) fn base_url(&self) -> &str {
         &self.base
+    }
+
+    /// Returns true if requests to the service cannot be read by others: the URL is `https:`, or the host is this
+    /// machine.
+    pub(crate) fn is_protected(&self) -> bool {
+        let url = self.base.parse::<Uri>().unwrap_or_default();
+        url.scheme_str() == Some("https") || url.host().is_some_and(uri::is_loopback)
     }
 
     /// Sends a request to the service. The error describes the reason why there is no response.

@@ -256,11 +256,16 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         some => format!("{}, {}", count_noun(found.operations, "operation"), count_noun(some, "webhook")),
     };
     page.add_comment(&format!("Selection of {counts}, with the schemas they use. Default: all."));
-    let tag = found.tags.first().map_or("name", |(tag, _)| tag.as_str());
-    page.add_comment(&format!(
-        "include = [{{ tag = {} }}, {{ path = \"/**\" }}, {{ operation = \"*\" }}]",
-        TomlString(tag)
-    ));
+    if found.include.is_empty() {
+        let tag = found.tags.first().map_or("name", |(tag, _)| tag.as_str());
+        page.add_comment(&format!(
+            "include = [{{ tag = {} }}, {{ path = \"/**\" }}, {{ operation = \"*\" }}]",
+            TomlString(tag)
+        ));
+    } else {
+        let selectors: Vec<String> = found.include.iter().map(ToString::to_string).collect();
+        page.add_line(&format!("include = [{}]", selectors.join(", ")));
+    }
     page.add_comment("exclude = []");
     page.add_comment(
         "Header with the idempotency key, which makes a call safe to retry. Clients add a random key if the",
@@ -298,7 +303,7 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
     page.add_comment("Fields of error responses that the messages of errors show, such as a code or an id: names, or selectors.");
     page.add_comment("shown = []");
     page.add_comment("A client for the operations of each tag: `client.issues().list(…)`.");
-    if found.operations > MANY_OPERATIONS && !found.tags.is_empty() {
+    if found.call_by_tag.is_some() {
         page.add_line("by-tag = true");
     } else {
         page.add_comment("by-tag = false");

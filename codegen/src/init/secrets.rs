@@ -63,9 +63,39 @@ const SECRET_PHRASES: [&str; 30] = [
     "store it securely",
     "store this securely",
 ];
-/// Words of names that belong to page cursors, such as `nextToken`. A name that contains one of these words
-/// is not considered the name of a secret.
-const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
+/// Words that, before `token`, `key` or another last word, name a position, a version or a request instead of a
+/// secret: `nextToken`, `batch_token`, `idempotency_key`. The property is a secret only if the contract declares it,
+/// by `format: password`, `writeOnly` or its description.
+const HARMLESS_WORDS: [&str; 28] = [
+    "page",
+    "paging",
+    "pagination",
+    "next",
+    "previous",
+    "prev",
+    "continuation",
+    "continue",
+    "sync",
+    "cursor",
+    "offset",
+    "position",
+    "resume",
+    "scroll",
+    "checkpoint",
+    "watermark",
+    "delta",
+    "batch",
+    "version",
+    "revision",
+    "concurrency",
+    "lock",
+    "etag",
+    "idempotency",
+    "idempotent",
+    "dedup",
+    "deduplication",
+    "correlation",
+];
 
 /// Returns the selectors of schemas that look like secrets, each with the reason, sorted by selector.
 pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)> {
@@ -99,12 +129,12 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
     found.into_iter().collect()
 }
 
-/// Returns true if a property name ends with words that are typical of secrets and is not the name of a page
-/// cursor.
+/// Returns true if a property name ends with words that are typical of secrets, and none of its words is typical of
+/// cursors, versions and requests.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_snake_case();
     let words: Vec<&str> = name.split('_').collect();
-    if words.iter().any(|word| PAGING_WORDS.contains(word)) {
+    if words.iter().any(|word| HARMLESS_WORDS.contains(word)) {
         return false;
     }
     match words.as_slice() {
@@ -152,8 +182,38 @@ mod tests {
         {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in ["token_type", "secretName", "nextPageToken", "passwordHint", "key", "tokens", "monkey"] {
+        for name in ["token_type", "secretName", "passwordHint", "key", "tokens", "monkey"] {
             assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn cursors_versions_and_request_ids_are_no_secrets() {
+        for name in [
+            "nextPageToken",
+            "next_page_token",
+            "page_token",
+            "previousToken",
+            "continuationToken",
+            "sync_token",
+            "nextSyncToken",
+            "cursorToken",
+            "resume_token",
+            "scrollToken",
+            "batch_token",
+            "version_token",
+            "deltaToken",
+            "idempotency_token",
+            "Idempotency-Token",
+            "dedup_token",
+            "optimistic_lock_token",
+            "etag_token",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        for name in ["token", "session_token", "refreshToken", "csrfToken", "webhook_secret", "device_token"]
+        {
+            assert!(is_secret_name(name), "{name}");
         }
     }
 }

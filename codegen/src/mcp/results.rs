@@ -1,5 +1,7 @@
 //! Converts responses and failures to the results of tool calls.
 
+use std::borrow::Cow;
+
 use contract_runtime::{
     Json,
     client::credentials::MissingCredentials,
@@ -85,6 +87,12 @@ impl ContractTools {
         if !violations.is_empty() {
             blocks.push(ContentBlock::text(describe_violations(status, &violations)));
         }
+        if let Some(encoding) = content_encoding(response.headers()).filter(|_| size > 0) {
+            blocks.push(ContentBlock::text(format!(
+                "The body is encoded as `{}`, although the request accepts only unencoded bodies; it is not decoded.",
+                encoding.escape_debug()
+            )));
+        }
         if size > 0 {
             blocks.push(body_block(tool.tool.name.as_ref(), response.headers(), response.body()));
         }
@@ -162,9 +170,8 @@ impl ContractTools {
             describe_status(response.status())
         );
         let mut blocks = vec![ContentBlock::text(text)];
-        if is_text(response.headers(), response.body()) {
-            let start = &response.body()[..size.min(4 * EXCERPT_CHARS)];
-            let excerpt: String = String::from_utf8_lossy(start).chars().take(EXCERPT_CHARS).collect();
+        if let Some(text) = decode_text(response.headers(), response.body()) {
+            let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
             blocks.push(ContentBlock::text(format!("It starts with:\n{excerpt}")));
         }
         CallToolResult::error(blocks)
@@ -203,8 +210,8 @@ fn describe_violations(status: StatusCode, violations: &[MessageViolation]) -> S
 
 /// Returns the body of a response: text, an image, audio, or a binary resource.
 fn body_block(tool: &str, headers: &HeaderMap, body: &Bytes) -> ContentBlock {
-    if is_text(headers, body) {
-        return ContentBlock::text(String::from_utf8_lossy(body));
+    if let Some(text) = decode_text(headers, body) {
+        return ContentBlock::text(text);
     }
     let media_type = content_type(headers);
     let essence = MediaType::parse(media_type).essence().to_owned();
@@ -224,11 +231,31 @@ fn content_type(headers: &HeaderMap) -> &str {
     headers.get(header::CONTENT_TYPE).and_then(|line| line.to_str().ok()).unwrap_or_default()
 }
 
-/// Returns true if a body is shown as text: it is UTF-8 and has no media type of images and the like.
-fn is_text(headers: &HeaderMap, body: &Bytes) -> bool {
+/// Returns the encoding of a body, such as `gzip`. Returns `None` if it is not encoded.
+fn content_encoding(headers: &HeaderMap) -> Option<&str> {
+    let line = headers.get(header::CONTENT_ENCODING)?.to_str().ok()?;
+    (!line.is_empty() && !line.eq_ignore_ascii_case("identity")).then_some(line)
+}
+
+/// Returns a body as text if it is UTF-8 or, with this `charset`, Latin-1. Returns `None` for media types of images and
+/// the like.
+fn decode_text<'b>(headers: &HeaderMap, body: &'b Bytes) -> Option<Cow<'b, str>> {
+    if content_encoding(headers).is_some() || !has_text_type(headers) {
+        return None;
+    }
+    if let Ok(text) = std::str::from_utf8(body) {
+        return Some(Cow::Borrowed(text));
+    }
+    let charset = MediaType::parse(content_type(headers)).parameter("charset")?;
+    let is_latin =
+        ["iso-8859-1", "iso8859-1", "latin1", "l1"].iter().any(|name| charset.eq_ignore_ascii_case(name));
+    is_latin.then(|| body.iter().copied().map(char::from).collect())
+}
+
+fn has_text_type(headers: &HeaderMap) -> bool {
     let line = content_type(headers);
     let media = MediaType::parse(line);
-    let has_text_type = line.is_empty()
+    line.is_empty()
         || media.is_json()
         || media.is_text()
         || media.is_form()
@@ -236,6 +263,5 @@ fn is_text(headers: &HeaderMap, body: &Bytes) -> bool {
         || matches!(
             media.subtype(),
             "javascript" | "yaml" | "x-yaml" | "graphql" | "jsonl" | "x-ndjson" | "json-seq"
-        );
-    has_text_type && std::str::from_utf8(body).is_ok()
+        )
 }

@@ -13,7 +13,12 @@ use rmcp::{
     transport::stdio,
 };
 
-use super::{CallRefusal, ContractTools};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+
+use super::{CallRefusal, ContractTools, lines::checked_streams};
+
+/// The maximum size in bytes of the tools on one page of the list, unless a single tool is larger.
+const MAX_PAGE_BYTES: usize = 128 << 10;
 
 /// A server of the Model Context Protocol. Clones share the tools and the transport.
 #[derive(Clone)]
@@ -64,12 +69,32 @@ impl ToolServer {
     }
 
     /// Serves the protocol over standard input and output until the input ends. Nothing else may be written to
-    /// standard output.
+    /// standard output. `log` receives the reason for each message that is rejected because it is no valid request.
     ///
     /// # Errors
     /// Returns an error if the client does not follow the protocol, or if writing fails.
-    pub async fn serve_stdio(self) -> Result<(), ServeError> {
-        let service = match self.serve(stdio()).await {
+    pub async fn serve_stdio(self, log: impl Fn(&str)) -> Result<(), ServeError> {
+        let (input, output) = stdio();
+        self.serve_streams(input, output, log).await
+    }
+
+    /// Serves the protocol over these streams, like [`serve_stdio`](Self::serve_stdio).
+    ///
+    /// # Errors
+    /// Returns an error if the client does not follow the protocol, or if writing fails.
+    pub async fn serve_streams(
+        self,
+        input: impl AsyncRead + Unpin,
+        output: impl AsyncWrite + Unpin,
+        log: impl Fn(&str),
+    ) -> Result<(), ServeError> {
+        let (stream, run) = checked_streams(input, output, log);
+        let (served, written) = tokio::join!(self.serve_checked(stream), run);
+        served.and(written.map_err(|error| ServeError(error.to_string())))
+    }
+
+    async fn serve_checked(self, stream: DuplexStream) -> Result<(), ServeError> {
+        let service = match self.serve(stream).await {
             Ok(service) => service,
             // The client ended before it started a session.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -103,10 +128,26 @@ impl ServerHandler for ToolServer {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.tools().map(|(tool, _)| tool.clone()).collect()))
+        let cursor = request.and_then(|request| request.cursor);
+        // The cursor is the number of tools on earlier pages.
+        let start = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>());
+        let start = start.map_err(|_| ErrorData::invalid_params("unknown cursor", None))?;
+        let mut size = 0;
+        let mut page = Vec::new();
+        let mut rest = self.tools.tools().skip(start).map(|(tool, _)| tool).peekable();
+        while let Some(tool) = rest.next_if(|tool| {
+            size += serde_json::to_string(tool).map_or(0, |text| text.len());
+            page.is_empty() || size <= MAX_PAGE_BYTES
+        }) {
+            page.push(tool.clone());
+        }
+        let next = rest.peek().map(|_| (start + page.len()).to_string());
+        let mut result = ListToolsResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn call_tool(

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use contract_codegen_core::{
     api::{self, Example},
     conjunction::{
-        SchemaConjunction,
+        SchemaConjunction, SchemaFacts,
         sample::random::{self, SampleRequest, SplitMix64},
     },
     plan::{DONE_MARKER, StreamItem},
@@ -97,15 +97,29 @@ impl MockServer {
         let sample = SampleRequest { seed, examples: dynamic.is_none() };
         let body = match self.example_body(media, name, preferences)? {
             Some(body) => body,
-            None => GeneratedBody {
-                body: self.generate_body(media, name, sample)?,
-                source: if dynamic.is_some() { "generated for the request" } else { "generated" }.to_owned(),
-            },
+            None => {
+                let body = self.generate_body(media, name, sample)?;
+                let source = match dynamic {
+                    Some(_) => "generated for the request",
+                    None if self.is_schema_example(media, &body) => "the example of the schema",
+                    None => "generated",
+                };
+                GeneratedBody { body, source: source.to_owned() }
+            }
         };
         if is_cached {
             lock().insert(key, body.clone());
         }
         Ok(body)
+    }
+
+    /// Returns true if a JSON body is one of the examples that its schema declares.
+    fn is_schema_example(&self, media: &api::MediaType, body: &Bytes) -> bool {
+        let (Some(schema), Ok(value)) = (media.schema, Json::parse(body)) else { return false };
+        let graph = &self.contract.graph;
+        let place = SchemaConjunction::from_schema(schema);
+        let facts = SchemaFacts::from_conjunction(graph, &place, self.contract.options.implied_objects);
+        facts.unconditional_schemas(graph).any(|schema| schema.examples.contains(&value))
     }
 
     /// Returns the example that the request names or, if it names none, the first valid example. Returns

@@ -1,36 +1,46 @@
-//! The last page of paginated operations. The first request for a list gets the usual body. A request for a
-//! later page gets this body without items and without a next page. A client that reads all pages then stops.
+//! The pages of paginated operations. The first request for a list gets the usual body, with a reference to a next page.
+//! A request for a later page gets this body without items and without a next page. A client that reads all pages then
+//! stops.
 
 use contract_codegen_core::{
     api::{self, ParameterIn},
-    plan::{NextPage, Pagination, PlannedCall},
+    plan::{NextPage, Pagination, PlannedCall, ValuePath},
 };
-use contract_runtime::{Json, media_type::MediaType, parameters::QueryPairs, pointer, server::Bytes};
+use contract_runtime::{Json, Number, media_type::MediaType, parameters::QueryPairs, pointer, server::Bytes};
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, header, request::Parts};
 
 use super::{MockServer, bodies::GeneratedBody};
 
+/// The value of the cursor that leads from the first page to the last page, and of the query parameter in a URL.
+const SECOND_PAGE: &str = "2";
+/// The end of the query of a URL that leads to the last page.
+const SECOND_PAGE_QUERY: &str = "page=2";
+
 impl MockServer {
-    /// Returns the last page, which is derived from the usual body `first`. Returns `None` if `query`
-    /// requests the first page, or if no last page satisfies the contract.
-    pub(super) fn last_page(
+    /// Returns the page of a list that a request selects, derived from the usual body `first`: the first page, with a
+    /// reference to a next page, or the last page. Returns `None` if the usual body already is this page, or if no such
+    /// page satisfies the contract.
+    pub(super) fn list_page(
         &self,
         call: &PlannedCall<'_>,
         media: &'static api::MediaType,
-        query: Option<&str>,
+        request: &Parts,
         first: &GeneratedBody,
     ) -> Option<GeneratedBody> {
         let (_, pages) = call.pages.as_ref()?;
         if !MediaType::parse(&media.name).is_json() {
             return None;
         }
-        let page = Json::parse(&first.body).ok()?;
-        if !is_later_page(call, pages, query.unwrap_or_default(), &page) {
-            return None;
-        }
         let is_valid = |page: &Json| media.schema.is_none_or(|schema| self.tables.is_valid(schema, page));
-        let candidates = last_page_candidates(pages, page);
+        let usual = Json::parse(&first.body).ok()?;
+        let continued = first_page_candidates(pages, &usual, request).into_iter().find(is_valid);
+        let page = continued.as_ref().unwrap_or(&usual);
+        if !is_later_page(call, pages, request.uri.query().unwrap_or_default(), page) {
+            let source = format!("{}, with a next page", first.source);
+            return continued.map(|page| GeneratedBody { body: Bytes::from(page.to_string()), source });
+        }
+        let candidates = last_page_candidates(pages, usual);
         // A client may follow other links to the next page than the configured one.
         let unlinked = candidates.iter().cloned().map(|mut page| {
             remove_next(&mut page);
@@ -39,6 +49,65 @@ impl MockServer {
         let page = unlinked.chain(candidates.iter().cloned()).find(is_valid)?;
         Some(GeneratedBody { body: Bytes::from(page.to_string()), source: "the last page".to_owned() })
     }
+}
+
+/// Returns variants of a first page that refers to no next page, such as an example without a cursor: each refers to a
+/// next page. Returns none if the page has no items or already refers to a next page.
+fn first_page_candidates(pages: &Pagination, page: &Json, request: &Parts) -> Vec<Json> {
+    if page.pointer(&pages.items.pointer).and_then(Json::as_array).is_none_or(<[Json]>::is_empty) {
+        return Vec::new();
+    }
+    let is_absent = |pointer: &str| match page.pointer(pointer) {
+        None | Some(Json::Null) => true,
+        Some(value) => value.as_str().is_some_and(str::is_empty),
+    };
+    let with_more = |mut page: Json, more: Option<&ValuePath>| {
+        more.and_then(|more| set_value(&mut page, &more.pointer, Json::Bool(true)));
+        page
+    };
+    let with_values = |pointer: &str, values: Vec<Json>, more: Option<&ValuePath>| {
+        let pages = values.into_iter().filter_map(|value| {
+            let mut page = page.clone();
+            set_value(&mut page, pointer, value)?;
+            Some(with_more(page, more))
+        });
+        pages.collect()
+    };
+    match &pages.next {
+        NextPage::Cursor { from, of_last_item: false, more, .. } if is_absent(&from.pointer) => {
+            with_values(&from.pointer, vec![Json::from(SECOND_PAGE), Json::from(2)], more.as_ref())
+        }
+        NextPage::Cursor { of_last_item: true, more: Some(more), .. }
+            if page.pointer(&more.pointer).and_then(Json::as_bool) != Some(true) =>
+        {
+            vec![with_more(page.clone(), Some(more))]
+        }
+        NextPage::Url { from, .. } if is_absent(&from.pointer) => {
+            let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+            let origin = host.map_or_else(String::new, |host| format!("http://{host}"));
+            let query = request.uri.query().filter(|query| !query.is_empty());
+            let query = query.map_or_else(String::new, |query| format!("{query}&"));
+            let url = format!("{origin}{}?{query}{SECOND_PAGE_QUERY}", request.uri.path());
+            with_values(&from.pointer, vec![Json::from(url.as_str())], None)
+        }
+        NextPage::Page { total_pages: Some(total), .. } => {
+            let has_one = page
+                .pointer(&total.pointer)
+                .and_then(Json::as_number)
+                .and_then(Number::as_i64)
+                .is_none_or(|total| total < 2);
+            if has_one { with_values(&total.pointer, vec![Json::from(2)], None) } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Sets the value at a pointer. Returns `None` if the object around it does not exist.
+fn set_value(page: &mut Json, pointer: &str, value: Json) -> Option<()> {
+    let (parent, token) = pointer.rsplit_once('/')?;
+    let Some(Json::Object(members)) = page.pointer_mut(parent) else { return None };
+    members.insert(pointer::unescape_token(token)?.into_owned(), value);
+    Some(())
 }
 
 /// Removes the header `Link` from a response if it leads to the request itself, so that a client that follows the
@@ -71,7 +140,8 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
         NextPage::Url { from, .. } => {
             let url = first.pointer(&from.pointer).and_then(Json::as_str);
             let next = url.and_then(|url| url.split_once('?')?.1.split('#').next());
-            next.is_some_and(|next| next == query)
+            let is_second = query.rsplit('&').next() == Some(SECOND_PAGE_QUERY);
+            is_second || next.is_some_and(|next| next == query)
         }
         // `remove_own_link` ends these lists.
         NextPage::Link { .. } => false,
@@ -215,6 +285,49 @@ components:
             let [first, empty, next] = bodies(&document, strategy, ["", "?position=", "?position=b%20c"]);
             assert_eq!([first.as_str(), &empty, &next], [FIRST, FIRST, last], "{strategy} {required} {null}");
         }
+    }
+
+    /// An example without a reference to a next page is the first of two pages.
+    #[test]
+    fn examples_without_a_next_page_are_continued() {
+        let cursor = "cursor = { from = \"/next\", to = \"position\" }";
+        let flagged = "cursor = { from = \"/next\", to = \"position\", more = \"/more\" }";
+        let last_item = "last-item = { from = \"/id\", to = \"position\", more = \"/more\" }";
+        let url = "next-url = \"/next\"";
+        let example = "example: { items: [{ id: a }], next: '/ships?position=b%20c', more: true }";
+        for (members, strategy, query, first, last) in [
+            ("", cursor, "?position=2", r#"{"items":[{"id":"a"}],"next":"2"}"#, r#"{"items":[]}"#),
+            (
+                ", next: null",
+                cursor,
+                "?position=2",
+                r#"{"items":[{"id":"a"}],"next":"2"}"#,
+                r#"{"items":[]}"#,
+            ),
+            (", next: b", cursor, "?position=b", r#"{"items":[{"id":"a"}],"next":"b"}"#, r#"{"items":[]}"#),
+            (
+                ", more: false",
+                flagged,
+                "?position=2",
+                r#"{"items":[{"id":"a"}],"more":true,"next":"2"}"#,
+                r#"{"items":[],"more":false}"#,
+            ),
+            (
+                ", more: false",
+                last_item,
+                "?position=a",
+                r#"{"items":[{"id":"a"}],"more":true}"#,
+                r#"{"items":[],"more":false}"#,
+            ),
+            ("", url, "?page=2", r#"{"items":[{"id":"a"}],"next":"/ships?page=2"}"#, r#"{"items":[]}"#),
+        ] {
+            let own = format!("example: {{ items: [{{ id: a }}]{members} }}");
+            let document = document("items", "'null'", "0").replace(example, &own);
+            assert_eq!(bodies(&document, strategy, ["", query]), [first, last], "{members} {strategy}");
+        }
+        // A list without items has one page.
+        let document = document("items", "'null'", "0").replace(example, "example: { items: [] }");
+        assert_eq!(bodies(&document, cursor, [""]), [r#"{"items":[]}"#]);
     }
 
     #[test]

@@ -26,6 +26,20 @@ pub struct MessageViolation {
     pub origin: String,
 }
 
+impl MessageViolation {
+    /// Returns the names and values of the members of a violation in JSON output and in problem documents.
+    #[must_use]
+    pub fn members(&self) -> [(&'static str, &str); 5] {
+        [
+            ("in", self.place),
+            ("pointer", &self.pointer),
+            ("keyword", &self.keyword),
+            ("message", &self.message),
+            ("origin", &self.origin),
+        ]
+    }
+}
+
 /// Writes the part, the pointer and the description, such as `body /seat must be at most 99`.
 impl fmt::Display for MessageViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,15 +80,8 @@ impl ProblemResponse {
         }
         if !self.violations.is_empty() {
             let violations = self.violations.iter().map(|each| {
-                let members = [
-                    ("in", each.place),
-                    ("pointer", &each.pointer),
-                    ("keyword", &each.keyword),
-                    ("message", &each.message),
-                    ("origin", &each.origin),
-                ];
-                let members = members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text)));
-                Json::Object(members.collect())
+                let members = each.members().into_iter();
+                Json::Object(members.map(|(name, text)| (name.to_owned(), Json::from(text))).collect())
             });
             set("violations", Json::Array(violations.collect()));
         }

@@ -5,6 +5,7 @@
 mod declared_errors;
 mod every;
 mod exchange;
+mod limits;
 mod sought;
 mod wire;
 

@@ -227,7 +227,11 @@ impl MockServer {
                 let why = Json::parse(&text).err().map(|error| format!(": {error}")).unwrap_or_default();
                 one("contentMediaType", format!("is not a JSON document{why}"))
             }
-            Err(rejection) => one("contentMediaType", rejection.to_string()),
+            Err(rejection) => {
+                // The place of the violation already names the body.
+                let text = rejection.to_string();
+                one("contentMediaType", text.strip_prefix("the body ").unwrap_or(&text).to_owned())
+            }
         })
     }
 

@@ -127,6 +127,24 @@ fn queries_of_inputs_are_not_written() {
     }
 }
 
+/// `generate` with a configuration file removes the entries of documents that the contract no longer uses.
+#[test]
+fn unused_entries_are_removed_from_the_lock_file() {
+    let folder = Folder::new("fetch-unused");
+    let server = DocumentServer::start();
+    server.put("/openapi.json", SPLIT);
+    server.put("/parts/seat.yaml", SEAT);
+    let inputs = format!("inputs = ['{}']\n[output]\npath = 'api'\n", server.url("/openapi.json"));
+    folder.put("codegen.toml", &inputs);
+    folder.run(&["generate", "--fetch"]).expect_exit(0);
+    let lock = || fs::read_to_string(folder.0.join("codegen.lock")).unwrap();
+    assert!(lock().contains("/parts/seat.yaml"), "{}", lock());
+    let whole = r#"{ "openapi": "3.1.0", "info": { "title": "A", "version": "1" }, "components": { "schemas": { "A": { "type": "string" } } } }"#;
+    server.put("/openapi.json", whole);
+    folder.run(&["generate", "--fetch"]).expect_exit(0);
+    assert!(!lock().contains("/parts/seat.yaml") && lock().contains("/openapi.json"), "{}", lock());
+}
+
 #[test]
 fn init_lists_urls_and_generate_reads_them() {
     let folder = Folder::new("fetch-init");

@@ -481,3 +481,75 @@ fn startup_errors_have_exit_codes() {
         assert!(exit == code && text.contains(message), "{arguments:?}: {exit}: {text}");
     }
 }
+
+/// A line that is no valid request gets an error response and a log line, and the session continues.
+#[test]
+fn invalid_lines_have_error_responses() {
+    let service = Service::start(|_, stream| respond(stream, "200 OK", "application/json", "{}"));
+    let mut session = Session::start("lines", &service, &[]);
+    let call = |arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{{"name":"list_trains","arguments":{arguments}}}}}"#
+        )
+    };
+    let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
+    let long = format!("\"{}\"", "x".repeat(17 << 20));
+    for (line, code, id) in [
+        (call(r#"{"limit":1e400}"#), -32700, json!(77)),
+        (call(r#"{"limit":"\ud800"}"#), -32700, json!(77)),
+        (call(&format!(r#"{{"limit":{deep}}}"#)), -32700, json!(77)),
+        (call(&format!(r#"{{"limit":{long}}}"#)), -32600, json!(77)),
+        (call(r#""text""#), -32602, json!(77)),
+        ("no json".to_owned(), -32700, Value::Null),
+        ("[]".to_owned(), -32600, Value::Null),
+    ] {
+        session.write_line(&line);
+        let response = session.read();
+        let start = &line[..line.len().min(120)];
+        assert_eq!((&response["error"]["code"], &response["id"]), (&json!(code), &id), "{start}: {response}");
+    }
+    let listed = session.request("tools/list", &json!({}));
+    assert!(listed["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{listed}");
+    assert!(service.received().is_empty());
+    let (code, log) = session.end();
+    assert_eq!((code, log.matches("rejected a message: ").count()), (0, 7), "{log}");
+}
+
+/// A long list of tools has several pages.
+#[test]
+fn tools_are_listed_in_pages() {
+    let folder = write_contract("pages", "https://trains.example");
+    let filler = "An operation with a long description. ".repeat(50);
+    let paths = (0..200).map(|at| {
+        let responses = "responses: { '204': { description: it } }";
+        format!(
+            "  /trains/{at}: {{ get: {{ operationId: train{at}, description: '{filler}', {responses} }} }}\n"
+        )
+    });
+    let head = "openapi: 3.1.0\ninfo: { title: Trains, version: '3', description: All trains. }\n";
+    let text = format!(
+        "{head}servers: [{{ url: 'https://trains.example' }}]\npaths:\n{}",
+        paths.collect::<String>()
+    );
+    fs::write(folder.join("trains.yaml"), text).unwrap();
+    let mut session = Session::spawn(&mut command(&folder, &[]));
+    let mut names = Vec::new();
+    let mut parameters = json!({});
+    let mut pages = 0;
+    loop {
+        let page = session.request("tools/list", &parameters);
+        let tools = page["tools"].as_array().unwrap();
+        assert!(!tools.is_empty() && page.to_string().len() < 140 << 10);
+        names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        pages += 1;
+        match page["nextCursor"].as_str() {
+            Some(cursor) => parameters = json!({ "cursor": cursor }),
+            None => break,
+        }
+    }
+    assert!(pages > 1, "{pages}");
+    let all: std::collections::BTreeSet<&String> = names.iter().collect();
+    assert_eq!((names.len(), all.len()), (200, 200));
+    session.send("tools/list", &json!({ "cursor": "x" }));
+    assert_eq!(session.read()["error"]["code"], -32602);
+}

@@ -143,8 +143,10 @@ fn other_media_types_become_texts_images_and_resources() {
     let resource =
         json!({ "uri": "response:///read_picture", "mimeType": "application/zip", "blob": "aGk=" });
     assert_eq!(block("application/zip", b"hi"), json!({ "type": "resource", "resource": resource }));
-    // A text in another charset.
-    assert_eq!(block("text/plain; charset=latin1", b"\xe4")["resource"]["blob"], "5A==");
+    // Texts in other charsets: Latin-1 is decoded.
+    assert_eq!(block("text/plain; charset=latin1", b"\xe4")["text"], "ä");
+    assert_eq!(block("text/plain; charset=\"ISO-8859-1\"", b"\xe4")["text"], "ä");
+    assert_eq!(block("text/plain; charset=koi8-r", b"\xe4")["resource"]["blob"], "5A==");
 }
 
 #[test]

@@ -35,6 +35,28 @@ pub(super) fn find_table(text: &str, name: &str) -> Option<Span> {
     key.map(|key| to_span(key.span()))
 }
 
+/// Returns the name of the table that contains the position, such as `server` or `types.formats`. Returns `None` for an
+/// option before the first table.
+pub(crate) fn table_at(text: &str, offset: usize) -> Option<String> {
+    let end = text[offset.min(text.len())..].find('\n').map_or(text.len(), |at| offset + at);
+    let mut lines = text.get(..end)?.lines().rev();
+    let own = lines.next()?.trim_start();
+    let header = |line: &str| {
+        let name = line.trim_start().strip_prefix('[')?.split(']').next()?.trim_start_matches('[').trim();
+        // A line of a list can start with a bracket too.
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.\"' ".contains(c);
+        (!name.is_empty() && name.chars().all(is_name) && line.trim_end().ends_with(']'))
+            .then(|| name.to_owned())
+    };
+    // The key before the position may contain further tables: `server.name = 1`.
+    let key = own.split('=').next().unwrap_or_default().trim();
+    let dotted = key.rsplit_once('.').map(|(tables, _)| tables.trim().to_owned());
+    let table = header(own).or_else(|| lines.find_map(header));
+    let names: Vec<String> =
+        [table, dotted.filter(|_| header(own).is_none())].into_iter().flatten().collect();
+    (!names.is_empty()).then(|| names.join("."))
+}
+
 /// Follows a path of keys from a table and returns the span of `value` at its end. In an array of tables, all
 /// tables are searched.
 fn follow_path(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
@@ -80,6 +102,21 @@ fn to_span(range: std::ops::Range<usize>) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_their_table() {
+        let text = "inputs = []\nclient.x = 1\n[server]\na = 1\n[types.formats]\nb = [\n  [1],\n]\nc.d = 1\n[[pages]]\ne = 1\n";
+        for (part, expected) in [
+            ("inputs", None),
+            ("x = 1", Some("client")),
+            ("a = 1", Some("server")),
+            ("b = [", Some("types.formats")),
+            ("d = 1", Some("types.formats.c")),
+            ("e = 1", Some("pages")),
+        ] {
+            assert_eq!(table_at(text, text.find(part).unwrap()).as_deref(), expected, "{part}");
+        }
+    }
 
     #[test]
     fn options_are_located() {

@@ -14,6 +14,7 @@ use crate::{
     names,
     options::{SchemaOptions, ValueName},
     plan::{ContractPlan, method_name, method_prefix},
+    resolve::suggest::help_nearest,
     schema::{
         Schema, SchemaGraph, SchemaId,
         values::{VALUE_LABEL_EXTENSIONS, label_key},
@@ -60,7 +61,15 @@ pub(super) fn apply_operation_names(
         let same_path = api.operations.iter().chain(&api.webhooks).filter(|each| each.path == path);
         let known: Vec<String> = same_path.map(|each| format!("`{} {path}`", each.method)).collect();
         let help = match known.as_slice() {
-            [] => "write the method and the path as in the contract, such as `GET /users/{id}`; remove the entry if the operation is gone".to_owned(),
+            [] => {
+                let keys = api.operations.iter().chain(&api.webhooks);
+                let keys: Vec<String> = keys.map(|each| format!("{} {}", each.method, each.path)).collect();
+                help_nearest(
+                    key,
+                    keys.iter().map(String::as_str),
+                    "write the method and the path as in the contract, such as `GET /users/{id}`; remove the entry if the operation is gone",
+                )
+            }
             known => format!("the path has {}", known.join(" and ")),
         };
         diagnostics.push(
@@ -109,11 +118,11 @@ pub(super) fn apply_variant_names(
                 values.iter().take(MAX_LISTED).map(|value| format!("`{value}`")).collect();
             let help = match listed.as_slice() {
                 [] => "the schema is not an enumeration; remove the entry".to_owned(),
-                listed => format!(
-                    "its values are {}{}",
-                    listed.join(", "),
-                    if values.len() > MAX_LISTED { ", …" } else { "" }
-                ),
+                listed => {
+                    let more = if values.len() > MAX_LISTED { ", …" } else { "" };
+                    let known = format!("its values are {}{more}", listed.join(", "));
+                    help_nearest(wanted, values.iter().map(String::as_str), known)
+                }
             };
             let message = format!("`{OPTION}` names no value of the enumeration: `{wanted}`");
             let problem =

@@ -17,7 +17,7 @@ use crate::{
     load::Sources,
     options::SchemaOptions,
     schema::{SchemaGraph, SchemaId},
-    shape::{Shapes, TypeBody},
+    shape::{Shapes, TypeBody, machine_kind_of},
     tables::{TableArenas, TablePlan, TableSet},
     tree::{DocumentLocation, join_token},
 };
@@ -49,6 +49,10 @@ pub(super) fn lint_contract(input: LintInput<'_>, diagnostics: &mut Diagnostics)
             count => format!("{count} `default`s are not valid under their own schemas"),
         },
     ));
+    diagnostics.extend(group("invalid-default", find_unrepresentable_defaults(input), |count| match count {
+        1 => "a `default` is outside of the type of its integer".to_owned(),
+        count => format!("{count} `default`s are outside of the types of their integers"),
+    }));
     diagnostics.extend(find_undeclared_names(input));
     overlaps::report_overlapping_unions(input, &tables, diagnostics)
 }
@@ -76,6 +80,23 @@ fn find_invalid_defaults(input: LintInput<'_>, tables: &TableAccess<'_>) -> Vec<
         let Some(default) = &schema.default else { continue };
         let pointer = join_token(&schema.place.pointer, "default");
         if !tables().is_valid(id, default) && seen.insert((schema.place.source, pointer.clone())) {
+            places.push(value_place(input.sources, &schema.place, pointer));
+        }
+    }
+    places
+}
+
+/// Returns the locations of the `default` values that the type of `types.machine-integers` cannot represent.
+fn find_unrepresentable_defaults(input: LintInput<'_>) -> Vec<DocumentLocation> {
+    let mut places = Vec::new();
+    let mut seen = BTreeSet::new();
+    for id in input.graph.ids() {
+        let schema = input.graph.schema(id);
+        let Some(value) = schema.default.as_ref().and_then(Json::as_number) else { continue };
+        let Some(kind) = machine_kind_of(input.graph, input.options, id) else { continue };
+        let pointer = join_token(&schema.place.pointer, "default");
+        let is_outside = value.is_integer() && !value.as_i128().is_some_and(|value| kind.contains(value));
+        if is_outside && seen.insert((schema.place.source, pointer.clone())) {
             places.push(value_place(input.sources, &schema.place, pointer));
         }
     }

@@ -13,6 +13,7 @@ use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
     plan::{ResponseOutcome, outcome_of},
+    resolve::suggest::help_nearest,
     tree::DocumentLocation,
 };
 
@@ -143,7 +144,11 @@ fn check_media_option(api: &OpenApiDocument, config: &Config, diagnostics: &mut 
             diagnostics.push(
                 Diagnostic::error("config", format!("`operations.media` does nothing for `{listed}`"))
                     .with_optional_place(config.option_place("operations.media", listed))
-                    .help("no body has this media type; remove it, or correct it"),
+                    .help(help_nearest(
+                        listed,
+                        names.iter().map(|name| name.essence()),
+                        "no body has this media type; remove it, or correct it",
+                    )),
             );
         }
     }

@@ -9,7 +9,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{Project, code_names, vendor_extensions};
+use super::{Project, code_names, suggestions::nearest_selector, vendor_extensions};
 use crate::{
     api::OpenApiDocument,
     config::Config,
@@ -19,9 +19,9 @@ use crate::{
     names,
     options::SchemaOptions,
     prune::operation_schemas,
-    resolve::nullable::accept_null,
+    resolve::{nullable::accept_null, suggest::help_nearest},
     schema::{SchemaGraph, SchemaId, TypeSet, reachable::reachable_schemas},
-    shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
+    shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path, machine_kind_of},
 };
 
 /// The names of modules that are generated or reserved. An area cannot have one of these names.
@@ -107,6 +107,9 @@ impl Project {
                 continue;
             }
             options.replace.extend(find(selector, "replace").into_iter().map(|id| (id, path.clone())));
+        }
+        for selector in config.types.machine_integers.selectors() {
+            options.machine_schemas.extend(find(selector, MACHINE_INTEGERS));
         }
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
@@ -288,10 +291,11 @@ fn resolve_formats(config: &Config, graph: &SchemaGraph, diagnostics: &mut Diagn
         if !graph.ids().any(|id| formats.for_schema(graph.schema(id)) == Some(mapped)) {
             let format = &mapped.format;
             let message = format!("`{OPTION}` does nothing for `{format}`: no schema has this format");
+            let known = graph.ids().filter_map(|id| graph.schema(id).format.as_deref());
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .with_optional_place(config.option_place(OPTION, format))
-                    .help("correct its name, or remove it"),
+                    .help(help_nearest(format, known, "correct its name, or remove it")),
             );
         }
     }
@@ -311,7 +315,10 @@ fn find_schemas(
         diagnostics.push(
             Diagnostic::error("config", format!("`{option}` selects no schema of the contract: `{selector}`"))
                 .with_optional_place(config.option_place(option, selector))
-                .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
+                .help(match nearest_selector(graph, selector) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone".to_owned(),
+                }),
         );
     }
     found
@@ -385,6 +392,7 @@ fn note_optional_tag(graph: &SchemaGraph, base: SchemaId, diagnostics: &mut Diag
 }
 
 const FAMILIES: &str = "types.families";
+const MACHINE_INTEGERS: &str = "types.machine-integers";
 
 /// Makes the schemas in the option `nullable`, and those with `x-nullable: true`, accept `null`. Reports
 /// selectors of schemas that already accept it.
@@ -472,12 +480,13 @@ fn check_attribute_targets(
     }
 }
 
-/// Reports selectors of `derives`, `attributes`, `open`, `closed` and `types.families` that match schemas but
-/// have no effect on them.
+/// Reports selectors of `derives`, `attributes`, `open`, `closed`, `types.families` and `types.machine-integers` that
+/// match schemas but have no effect on them.
 pub(super) fn check_unused_options(
     config: &Config,
     graph: &SchemaGraph,
     shapes: &Shapes,
+    options: &SchemaOptions,
     diagnostics: &mut Diagnostics,
 ) {
     check_attribute_targets(config, graph, shapes, diagnostics);
@@ -500,8 +509,16 @@ pub(super) fn check_unused_options(
         let help = "select an object schema with a `discriminator` and without `oneOf` and `anyOf`, which named schemas extend by `allOf` as values of the discriminator; or remove the option";
         (selector, FAMILIES, help.to_owned())
     });
-    for (selector, option, help) in lists.chain(families) {
+    let integers = config.types.machine_integers.selectors().iter().map(|selector| {
+        let help = "select an integer with the format `int32`, `uint32` or `uint64`, whose bounds are within the type; or remove the option";
+        (selector, MACHINE_INTEGERS, help.to_owned())
+    });
+    for (selector, option, help) in lists.chain(families).chain(integers) {
         let found = select_schemas(graph, selector);
+        if option == MACHINE_INTEGERS && found.iter().any(|id| machine_kind_of(graph, options, *id).is_some())
+        {
+            continue;
+        }
         // A selector without schemas is not reported here, because the selection of operations may have
         // removed them.
         let Some(first) = found.first() else { continue };
@@ -530,13 +547,18 @@ fn assign_tagged_areas(
     for area in config.areas.iter().filter(|area| !area.tags.is_empty()) {
         for tag in &area.tags {
             if !api.operations.iter().any(|operation| operation.tags.contains(tag)) {
+                let tags = api.operations.iter().flat_map(|operation| &operation.tags).map(String::as_str);
                 problems.push(
                     Diagnostic::error(
                         "config",
                         format!("`area.tags` contains a tag that no operation has: `{tag}`"),
                     )
                     .with_optional_place(config.option_place("area.tags", tag))
-                    .help("remove the tag from the area, or the area itself"),
+                    .help(help_nearest(
+                        tag,
+                        tags,
+                        "remove the tag from the area, or the area itself",
+                    )),
                 );
             }
         }
@@ -666,6 +688,7 @@ components:
             "nullable = ['#/components/schemas/Ship/properties/rest']",
             "types.implied-otherwise = ['#/components/schemas/Kind']",
             "types.families = ['#/components/schemas/Base']",
+            "types.machine-integers = ['#/components/schemas/Kind']",
             "types.formats = { uuid = 'uuid' }",
             "types.rust-types = ['fleet']",
             "attributes = { '#/components/schemas/Base' = ['#[doc(hidden)]'] }",

@@ -10,6 +10,7 @@ use crate::{
     config::Config,
     conjunction::SchemaFacts,
     diagnostics::{Diagnostic, Diagnostics},
+    resolve::suggest::help_nearest,
     schema::{
         Schema, SchemaGraph, SchemaId,
         values::{EXTENSIBLE_ENUM, VALUE_LABEL_EXTENSIONS},
@@ -31,10 +32,12 @@ pub(super) fn collect_rust_types(
     diagnostics: &mut Diagnostics,
 ) {
     const OPTION: &str = "types.rust-types";
+    let mut crates = BTreeSet::new();
     let mut matched = vec![false; config.types.rust_types.len()];
     for id in graph.ids() {
         let Some(path) = graph.schema(id).extensions.get("x-rust-type").and_then(type_path) else { continue };
         let first = path.trim_start_matches("::").split("::").next().unwrap_or(path);
+        crates.insert(first);
         let Some(at) = config.types.rust_types.iter().position(|known| known == first) else { continue };
         matched[at] = true;
         if !is_owned_type(path) {
@@ -56,7 +59,11 @@ pub(super) fn collect_rust_types(
                 format!("`{OPTION}` does nothing for `{name}`: no `x-rust-type` names a type of this crate"),
             )
             .with_optional_place(config.option_place(OPTION, name))
-            .help("correct the name of the crate, or remove it"),
+            .help(help_nearest(
+                name,
+                crates.iter().copied(),
+                "correct the name of the crate, or remove it",
+            )),
         );
     }
 }

@@ -89,6 +89,23 @@ pub fn as_url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_http_url(text))
 }
 
+/// Returns an error message if an input is a URL with a scheme other than `https` and `http`, such as `ftp:` or `file:`.
+#[must_use]
+pub fn unsupported_scheme(path: &Path) -> Option<String> {
+    let (scheme, rest) = path.to_str()?.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let is_url = is_scheme && (rest.starts_with("//") || scheme.eq_ignore_ascii_case("file"));
+    if !is_url || as_url(path).is_some() || path.exists() {
+        return None;
+    }
+    let instead = match scheme.eq_ignore_ascii_case("file") {
+        true => "pass the path of the file without `file:`",
+        false => "pass an `https:` URL with `--fetch`, or a file",
+    };
+    Some(format!("`{scheme}:` URLs are not supported: {instead}"))
+}
+
 /// Returns true if the scheme is `https` or `http`, which are case-insensitive (RFC 3986, 3.1).
 fn is_http_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
@@ -103,7 +120,11 @@ pub(super) fn is_unnamed(name: &str) -> bool {
 /// Returns the path of an input in the options, which is relative to `base` unless it is a URL.
 #[must_use]
 pub fn join_base(base: &Path, input: &Path) -> PathBuf {
-    if as_url(input).is_some() { input.to_path_buf() } else { base.join(input) }
+    if as_url(input).is_some() || unsupported_scheme(input).is_some() {
+        input.to_path_buf()
+    } else {
+        base.join(input)
+    }
 }
 
 impl Sources {
@@ -210,5 +231,17 @@ mod tests {
         assert_eq!(join("https.json"), Path::new("schemas/https.json"));
         assert_eq!(join("HTTPS://a.example/b.json"), Path::new("HTTPS://a.example/b.json"));
         assert_eq!(as_url(Path::new("ftp://a.example")), None);
+        for (input, is_unsupported) in [
+            ("ftp://a.example/api.json", true),
+            ("FILE:///tmp/api.json", true),
+            ("file:api.json", true),
+            ("s3://bucket/api.json", true),
+            ("https://a.example", false),
+            ("C:\\api.json", false),
+            ("a:b.json", false),
+            ("api.json", false),
+        ] {
+            assert_eq!(unsupported_scheme(Path::new(input)).is_some(), is_unsupported, "{input}");
+        }
     }
 }

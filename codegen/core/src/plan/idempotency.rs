@@ -7,6 +7,7 @@ use crate::{
     config::{Config, IdempotencyHeader, OperationConfig, OperationSelector},
     diagnostics::{Diagnostic, Diagnostics},
     prune::{check_selection, matches_selection, selector_place},
+    resolve::suggest::help_nearest,
 };
 
 const OPTION: &str = "operations.idempotency-header";
@@ -64,8 +65,14 @@ pub(crate) fn check_idempotency_header(
             if !all.any(|each| key_parameter(header, api, each).is_some()) {
                 let message =
                     format!("`{OPTION}` does nothing for `{name}`: no operation has this header parameter");
-                let help = format!(
-                    "correct its name, or select the operations that accept it: `{{ name = {name:?}, operations = [{{ path = \"/**\" }}] }}`"
+                let headers = api.operations.iter().chain(&api.webhooks).flat_map(|each| &each.parameters);
+                let headers = headers.filter(|each| each.location == ParameterIn::Header);
+                let help = help_nearest(
+                    name,
+                    headers.map(|each| each.name.as_str()),
+                    format!(
+                        "correct its name, or select the operations that accept it: `{{ name = {name:?}, operations = [{{ path = \"/**\" }}] }}`"
+                    ),
                 );
                 diagnostics.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
             }

@@ -13,6 +13,7 @@ use crate::{
     api::{OpenApiDocument, ParameterIn, StatusPattern},
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
+    resolve::suggest::help_nearest,
     schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
@@ -24,12 +25,11 @@ pub fn check_names(
     shown: &BTreeMap<String, Vec<SchemaId>>,
     diagnostics: &mut Diagnostics,
 ) {
-    const CORRECT: &str = "correct its name, or remove it";
-    let mut idle = |option: &str, name: &str, why: &str, help: &str| {
+    let mut idle = |option: &str, name: &str, why: &str, known: Vec<&str>| {
         diagnostics.push(
             Diagnostic::error("config", format!("`{option}` does nothing for `{name}`: {why}"))
                 .with_optional_place(options.option_place(option, name))
-                .help(help),
+                .help(help_nearest(name, known, "correct its name, or remove it")),
         );
     };
     let operations = || api.operations.iter().chain(&api.webhooks);
@@ -40,27 +40,33 @@ pub fn check_names(
     };
     let config = &options.operations;
     let responses = || operations().flat_map(|operation| &operation.responses);
+    let parameter_names = |locations: &'static [ParameterIn]| {
+        let all = operations().flat_map(|operation| &operation.parameters);
+        all.filter(|each| locations.contains(&each.location)).map(|each| each.name.as_str())
+    };
+    let response_header_names =
+        || responses().flat_map(|response| &response.headers).map(|header| header.name.as_str());
     for name in &config.hidden_headers {
-        let mut response_headers =
-            responses().flat_map(|response| &response.headers).map(|header| &header.name);
         if parameters(ParameterIn::Header, name).next().is_none()
-            && !response_headers.any(|each| each.eq_ignore_ascii_case(name))
+            && !response_header_names().any(|each| each.eq_ignore_ascii_case(name))
             && !IGNORED_HEADERS.iter().any(|ignored| ignored.eq_ignore_ascii_case(name))
         {
-            idle("operations.hidden-headers", name, "no request or response has this header", CORRECT);
+            let known = parameter_names(&[ParameterIn::Header]).chain(response_header_names()).collect();
+            idle("operations.hidden-headers", name, "no request or response has this header", known);
         }
     }
     for name in &options.client.transport_headers {
         if [ParameterIn::Header, ParameterIn::Cookie].iter().all(|at| parameters(*at, name).next().is_none())
         {
             let why = "no operation has this header or cookie parameter";
-            idle("client.transport-headers", name, why, CORRECT);
+            let known = parameter_names(&[ParameterIn::Header, ParameterIn::Cookie]).collect();
+            idle("client.transport-headers", name, why, known);
         }
     }
     for (selector, ids) in shown {
         let ids: BTreeSet<SchemaId> = ids.iter().copied().collect();
         if !ids.is_empty() && find_shown_fields(graph, operations(), &ids).is_empty() {
-            idle("client.shown", selector, "it selects no field of an error response", CORRECT);
+            idle("client.shown", selector, "it selects no field of an error response", Vec::new());
         }
     }
     let bodies = responses().filter(|response| may_refuse(response.status)).flat_map(|it| &it.content);
@@ -71,7 +77,8 @@ pub fn check_names(
     let Some(members) = members else { return };
     let names = options.client.shown.iter().filter(|name| !is_selector(name));
     for name in names.filter(|name| !members.iter().any(|it| it.contains(name.as_str()))) {
-        idle("client.shown", name, "no error response has this property", CORRECT);
+        let known = members.iter().flatten().copied().collect();
+        idle("client.shown", name, "no error response has this property", known);
     }
 }
 

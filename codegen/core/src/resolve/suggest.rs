@@ -22,6 +22,19 @@ pub fn nearest_match<'a>(word: &str, candidates: impl IntoIterator<Item = &'a st
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns a help text that names the most similar candidate, such as "did you mean `list`?", or else `otherwise`.
+pub(crate) fn help_nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    otherwise: impl Into<String>,
+) -> String {
+    match nearest_match(word, candidates) {
+        // Every other letter is similar to a single letter.
+        Some(near) if word.chars().count() > 1 => format!("did you mean `{near}`?"),
+        _ => otherwise.into(),
+    }
+}
+
 /// Returns the number of insertions, deletions, replacements and swaps of adjacent characters between two
 /// words.
 fn edit_distance(left: &str, right: &str) -> usize {

@@ -10,6 +10,7 @@ use super::{
     IntKind, KindVariant, Shapes, StringEnum, StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef,
     boxes,
     enum_annotations::{ValueAnnotation, integer_constants},
+    machine_integers::machine_kind,
     unions::PendingVariant,
     unused_types,
 };
@@ -488,7 +489,7 @@ impl ShapeBuilder<'_> {
         };
         let (i64s, u64s) =
             (reached(i64::MIN.into(), i64::MAX.into()), reached(Number::from_i64(0), u64::MAX.into()));
-        if let Some(kind) = self.format_kind(&schemas) {
+        if let Some(kind) = machine_kind(self.graph, self.options, facts) {
             return TypeRef::Int(kind);
         }
         let beyond = || !i64s || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
@@ -501,31 +502,6 @@ impl ShapeBuilder<'_> {
         } else {
             TypeRef::Int(IntKind::I64)
         }
-    }
-
-    /// Returns the machine integer type that a format selects by `types.machine-integers`.
-    ///
-    /// A format has no effect if a declared bound or a listed value is outside of its type. `int64` needs no
-    /// rule of its own.
-    fn format_kind(&self, schemas: &[&Schema]) -> Option<IntKind> {
-        if !self.options.machine_integers {
-            return None;
-        }
-        let formats = [("int32", IntKind::I32), ("uint32", IntKind::U32), ("uint64", IntKind::U64)];
-        let is_format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
-        let (_, kind) = formats.into_iter().find(|(name, _)| is_format(name))?;
-        let is_within = |s: &&Schema| {
-            let literals = s.enumeration.iter().flatten().chain(&s.constant).filter_map(Json::as_number);
-            let mut limits = literals
-                .filter(|number| number.is_integer())
-                .map(Number::as_i128)
-                .chain(s.minimum.iter().map(Number::ceil))
-                .chain(s.maximum.iter().map(Number::floor))
-                .chain(s.exclusive_minimum.iter().map(|n| n.floor()?.checked_add(1)))
-                .chain(s.exclusive_maximum.iter().map(|n| n.ceil()?.checked_sub(1)));
-            limits.all(|limit| limit.is_some_and(|limit| kind.contains(limit)))
-        };
-        schemas.iter().all(is_within).then_some(kind)
     }
 
     fn string_type(

@@ -49,6 +49,8 @@ impl HttpTransport {
             let headers = request.headers_mut();
             headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(agent));
         }
+        // Results show bodies as they arrive.
+        request.headers_mut().entry(header::ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         let url = request.uri().clone();
         let received = tokio::time::timeout(RESPONSE_TIMEOUT, self.client.send(url, &request)).await;
         let late = |_| TransportError::new(TransportFault::Timeout, Delivery::Unknown);

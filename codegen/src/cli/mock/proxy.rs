@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::{
     MAX_BODY_BYTES, MAX_LISTED_ITEMS, describe_large_body, read_body, statistics::SessionStatistics,
+    violation_object,
 };
 use crate::cli::{
     console::Console,
@@ -260,10 +261,9 @@ fn exchange_lines(
 fn exchange_event(exchange: &Exchange, verdict: &ExchangeVerdict, failure: Option<&str>) -> Value {
     let Exchange { request, response } = exchange;
     let violations = sided_violations(verdict).map(|(side, each)| {
-        json!({
-            "side": side, "in": each.place, "pointer": each.pointer, "keyword": each.keyword,
-            "message": each.message, "origin": each.origin,
-        })
+        let mut members = violation_object(each);
+        members.insert("side".to_owned(), Value::from(side));
+        Value::Object(members)
     });
     json!({ "exchange": {
         "method": request.method().as_str(), "path": request.uri().path(), "operation": verdict.operation,

@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     writeln!(stderr(), "Open {} and type {}", login.verification_uri(), login.user_code())?;
     login.finish().await?;
     let exchange = Exchange::builder(address, identity).build(&session)?;
-    Ok(tool_server(&exchange)?.serve_stdio().await?)
+    Ok(tool_server(&exchange)?.serve_stdio(|line| eprintln!("{line}")).await?)
 }
 
 /// Returns a server of tools that sends its requests with the transport of the client.
