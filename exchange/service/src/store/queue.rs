@@ -526,7 +526,7 @@ mod tests {
         });
         newer.await.expect("the write succeeds");
         let refused = Store::open(&options).expect_err("an error is returned");
-        assert!(matches!(refused, OpenError::Newer { found: 99, known: 5 }));
+        assert!(matches!(refused, OpenError::Newer { found: 99, known: 6 }));
         assert!(refused.to_string().contains("version that wrote the store"));
     }
 
