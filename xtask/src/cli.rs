@@ -269,6 +269,21 @@ Examples:
   cargo xtask playground --test
   python3 -m http.server --directory target/playground       then open http://localhost:8000")]
     Playground(PlaygroundArgs),
+    /// Test the members' pages of the exchange in Chromium.
+    ///
+    /// Requires Chromium, ChromeDriver of the same version, and npm, with which axe-core is installed. The
+    /// environment variables CHROMIUM and CHROMEDRIVER contain their paths; without them, both are searched on
+    /// PATH. The screenshots of all pages are in target/browser/screenshots.
+    #[command(after_help = "Exit codes:
+  0  all tests passed
+  1  a test failed
+  2  a program is missing, or axe-core could not be installed
+
+Examples:
+  cargo xtask browser
+  cargo xtask browser held_batch
+  UPDATE=1 cargo xtask browser pictures       replaces the pictures in exchange/service/pictures")]
+    Browser(BrowserArgs),
     /// Compile the workspace with the oldest supported compiler.
     ///
     /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if necessary. The build
@@ -462,6 +477,14 @@ pub(crate) struct PlaygroundArgs {
     /// Also check the types of the scripts, and run the tests in Chromium
     #[arg(long)]
     pub(crate) test: bool,
+}
+
+/// Options of `browser`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BrowserArgs {
+    /// Arguments for the test binary, such as a part of a test's name
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
 }
 
 /// Options of `sandbox`.

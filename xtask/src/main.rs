@@ -7,6 +7,7 @@
 //! Windows does not allow.
 
 mod background;
+mod browser;
 mod ci;
 mod cli;
 mod compare;
@@ -96,6 +97,7 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
         XtaskCommand::ReleaseCheck(args) => release::run_check(args, root).into(),
         XtaskCommand::ReleaseFiles(args) => release::run_files(args, root).into(),
         XtaskCommand::Playground(args) => playground::run(args, root).into(),
+        XtaskCommand::Browser(args) => browser::run(args, root).into(),
         XtaskCommand::Site => site::run(root).into(),
         XtaskCommand::Msrv => msrv::run(root).into(),
         XtaskCommand::Deny => deny::run(root).into(),

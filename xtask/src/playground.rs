@@ -30,7 +30,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// Arguments for cargo, separated by spaces, for toolchains without the target.
 const CARGO_ARGS_VARIABLE: &str = "PLAYGROUND_CARGO_ARGS";
 /// The path of Chromium for the tests.
-const CHROMIUM_VARIABLE: &str = "CHROMIUM";
+pub(crate) const CHROMIUM_VARIABLE: &str = "CHROMIUM";
 /// The names of Chromium on different systems.
 const CHROMIUM_PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -168,7 +168,7 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 }
 
 /// Returns the path of Chromium: that of the environment variable, or the first program on PATH.
-fn find_chromium() -> Result<PathBuf, String> {
+pub(crate) fn find_chromium() -> Result<PathBuf, String> {
     let named = env::var_os(CHROMIUM_VARIABLE).map(PathBuf::from);
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();

@@ -25,10 +25,15 @@ pub use clients::{
     set_client_state, set_limits, set_scopes,
 };
 pub use connections::{ConnectionFilter, ListedConnection, end_client, end_installation, list_connections};
-pub use members::{ListedMember, NewMember, add_member, list_members, set_password, set_state};
+pub use members::{
+    ListedMember, NewMember, PasswordLink, add_member, create_password_link, list_members, set_password,
+    set_state,
+};
 
 pub use undo::written_for;
-pub use units::{NewUnit, current_terms, read_units, set_administrator, set_terms, set_units};
+pub use units::{
+    NewUnit, current_terms, read_units, set_administrator, set_terms, set_terms_text, set_units,
+};
 
 pub use crate::registry::is_switched_on as is_on;
 

@@ -23,6 +23,7 @@ pub mod installed;
 mod jwt;
 mod keys;
 mod oauth_error_response;
+pub mod password_resets;
 mod proofs;
 mod provider;
 mod scopes;
@@ -42,8 +43,8 @@ pub(crate) use keys::prune_retired as prune_keys;
 pub use keys::rotate_signing_key;
 pub use oauth_error_response::OauthErrorResponse;
 pub use provider::{
-    DEVICE_GRANT, DecisionError, IdentityProvider, LoginDecision, PendingLogin, ProviderError, REFRESH_GRANT,
-    SharedProviderState,
+    DEVICE_GRANT, DecidedLogin, DecisionError, IdentityProvider, LoginDecision, PendingLogin, ProviderError,
+    REFRESH_GRANT, SharedProviderState,
 };
 pub use scopes::{OFFLINE_ACCESS, ScopeSet};
 pub use sessions::BrowserSession;

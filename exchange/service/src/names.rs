@@ -56,19 +56,48 @@ impl<const MAX_CHARS: usize> ToSql for DisplayName<MAX_CHARS> {
 }
 
 /// Returns true if a string has 1 to `limit` characters without surrounding whitespace, and none of them is
-/// invisible or changes the text direction.
+/// invisible or changes the text direction, except for joiners between two visible characters.
 pub(crate) fn is_display_name(text: &str, limit: usize) -> bool {
-    (1..=limit).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(is_invisible)
+    (1..=limit).contains(&text.chars().count()) && text.trim() == text && has_visible_characters(text)
+}
+
+fn has_visible_characters(text: &str) -> bool {
+    // A joiner needs a visible character on each side, so that two different names never look the same because
+    // one of them begins or ends with a joiner or has several in a row.
+    let mut joinable = false;
+    for character in text.chars() {
+        if is_joiner(character) {
+            if !joinable {
+                return false;
+            }
+            joinable = false;
+        } else if is_invisible(character) {
+            return false;
+        } else {
+            joinable = !character.is_whitespace();
+        }
+    }
+    !text.chars().next_back().is_some_and(is_joiner)
+}
+
+/// Returns true for the zero-width joiner and non-joiner, with which Persian, Indic scripts and emoji are
+/// spelled.
+const fn is_joiner(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}')
 }
 
 /// Returns true for characters without a visible form: control characters, line and paragraph separators,
-/// bidirectional controls, and Unicode's default ignorable code points such as joiners, fillers and soft
-/// hyphens.
+/// bidirectional controls, and Unicode's default ignorable code points such as fillers and soft hyphens.
 fn is_invisible(character: char) -> bool {
+    is_control(character) || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
+}
+
+/// Returns true for control characters, line and paragraph separators, and bidirectional controls, which can
+/// change the text around a name.
+pub(crate) fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}')
         || CodePointSetData::new::<BidiControl>().contains(character)
-        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
 #[cfg(test)]
@@ -109,13 +138,25 @@ mod tests {
         for text in ["A", "Ä b", "日本", "שם", "R\u{b7}2", "e\u{301}"] {
             assert!(UnitShorthand::try_from(text).is_ok(), "{text:?}");
         }
-        let unseen = "\n\u{7f}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\
+        let unseen = "\n\u{7f}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}\
             \u{2029}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{e0001}\u{e0041}\u{e0100}";
         for character in unseen.chars() {
             assert!(UnitShorthand::try_from(&*format!("A{character}b")).is_err(), "{character:?}");
         }
-        for text in ["", " A", "A "] {
+        for text in ["", " A", "A ", "A\0"] {
             assert!(UnitShorthand::try_from(text).is_err(), "{text:?}");
+        }
+        // Joiners are part of the spelling between two characters, and invisible elsewhere.
+        for joiner in ['\u{200c}', '\u{200d}'] {
+            assert!(UnitShorthand::try_from(&*format!("A{joiner}b")).is_ok());
+            for hidden in [
+                format!("{joiner}A"),
+                format!("A{joiner}"),
+                format!("A{joiner}{joiner}b"),
+                format!("A {joiner}b"),
+            ] {
+                assert!(UnitShorthand::try_from(&*hidden).is_err(), "{hidden:?}");
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Audit entries and notices contain neither secrets nor values of members' data. They refer to clients,
 //! installations, connections and change sets by their ids. Administrators read the audit log
 //! ([`admin::list_audit`](crate::admin::list_audit)); members read their notices on a web page
-//! (`unread_notices`).
+//! (`notices`).
 
-mod unread_notices;
+mod notices;
 
 use rusqlite::{Connection, params};
 
@@ -13,8 +13,8 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-pub(crate) use unread_notices::{
-    MAX_COUNTED, NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notices, count_unread, list_unread,
+pub(crate) use notices::{
+    ListedNotice, MAX_COUNTED, NoticeActor, NoticeSubject, acknowledge_notices, count_unread, list_notices,
 };
 
 /// An owned [`Actor`], for use until a record is written.

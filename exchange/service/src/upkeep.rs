@@ -60,7 +60,7 @@ const fn new_task(name: &'static str, interval: Duration, run: TaskFn) -> Upkeep
     UpkeepTask { name, interval, run }
 }
 
-const TASK_COUNT: usize = 15;
+const TASK_COUNT: usize = 17;
 
 /// All tasks, in the order in which a round runs them.
 pub static TASKS: [UpkeepTask; TASK_COUNT] = [
@@ -72,6 +72,7 @@ pub static TASKS: [UpkeepTask; TASK_COUNT] = [
     new_task("held-batches", MINUTE, |store, _, now, limit| backend::prune_held(store, now, limit)),
     // LIM-35: staged drafts expire.
     new_task("drafts", MINUTE, |store, _, now, limit| backend::prune_drafts(store, now, limit)),
+    new_task("handled-requests", HOUR, |store, _, now, limit| backend::prune_outcomes(store, now, limit)),
     new_task("reviews", HOUR, |store, _, now, limit| backend::prune_reviews(store, now, limit)),
     // LIM-22: stored responses expire.
     new_task("idempotency-keys", MINUTE, |store, config, now, limit| {
@@ -82,6 +83,9 @@ pub static TASKS: [UpkeepTask; TASK_COUNT] = [
     // LIM-09: device logins expire.
     new_task("device-logins", MINUTE, |store, _, now, limit| idp::prune_logins(store, now, limit)),
     new_task("sessions", MINUTE, |store, _, now, limit| idp::sessions::prune_expired(store, now, limit)),
+    new_task("password-resets", HOUR, |store, _, now, limit| {
+        idp::password_resets::prune_expired(store, now, limit)
+    }),
     // LIM-08: unused connections end even if no client presents their tokens again.
     new_task("connections-over", HOUR, |store, config, now, limit| {
         idp::end_connections(store, &config.idp, now, limit)

@@ -1,31 +1,42 @@
 //! The web pages for members: plain HTML that the server renders, without scripts.
 //!
-//! [`render_page`] renders every page with its headers. Handlers use the extractor [`SignedInMember`] to get
+//! [`render_page`] renders every page with its headers, the navigation and the message of the last action.
+//! A form that succeeded redirects (`SignedInMember::redirect_with`), so that Back and Reload never send it
+//! again. What cannot be undone has a page that asks first.
+//! Handlers use the extractor [`SignedInMember`] to get
 //! the signed-in member. Every form that changes something must contain the [`CsrfToken`] of the session.
 //!
 //! Members sign in with accounts of this service, even if an external provider issues the tokens.
 
+mod account;
 mod applications;
+mod browser_name;
 mod clients;
 mod confirm;
 mod csrf;
 mod device;
 mod drafts;
+mod flash;
+mod form;
 mod layout;
 mod notices;
+mod overview;
 mod profile;
 mod reservations;
+mod reset;
 mod session;
 mod sign_in;
+mod terms;
+mod text;
 mod undo;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, Uri};
 
 pub use confirm::confirmation_routes;
 pub use csrf::CsrfToken;
@@ -38,17 +49,24 @@ use crate::backend::Backend;
 use crate::idp::IdentityProvider;
 use crate::idp::accounts::{PasswordError, PasswordHasher};
 use crate::telemetry::with_telemetry;
+use layout::NavigationItem;
 
-const MEMBER_PAGES: [(&str, &str); 6] = [
-    (notices::PATH, "Notices"),
-    (applications::PATH, "Connected applications"),
-    (drafts::import::PATH, "Import blueprints"),
-    (drafts::refinery::PATH, "Refinery orders"),
-    (reservations::PATH, "Reserved stock"),
-    (profile::PATH, "Profile"),
+/// The pages in the navigation. They fit into one line of 1280 pixels.
+const MEMBER_PAGES: [NavigationItem; 7] = [
+    page(overview::PATH, "Overview", &["/device", "/held/", "/review/"]),
+    page(notices::PATH, "Notices", &[]),
+    page(applications::PATH, "Applications", &["/applications/", undo::PATH]),
+    page(drafts::import::PATH, "Import", &[]),
+    page(drafts::refinery::PATH, "Refinery orders", &["/refinery-orders/"]),
+    page(reservations::PATH, "Reserved stock", &["/reservations/"]),
+    page(profile::PATH, "Account", &["/account", "/terms"]),
 ];
 /// The additional pages for members who administer the service.
-const ADMIN_PAGES: [(&str, &str); 1] = [(clients::PATH, "Clients")];
+const ADMIN_PAGES: [NavigationItem; 1] = [page(clients::PATH, "Clients", &["/clients/"])];
+
+const fn page(path: &'static str, label: &'static str, section: &'static [&'static str]) -> NavigationItem {
+    NavigationItem { path, label, section }
+}
 
 /// The state that the handlers of the pages share. Clones share it as well.
 #[derive(Clone, Debug)]
@@ -99,16 +117,15 @@ impl FromRef<BackendState> for WebState {
 /// Returns a router with the pages for signing in and out, applications, notices and clients, and with the
 /// page for unknown addresses. Unless the provider is external, it also has the device page.
 pub fn router(web: WebState) -> Router {
-    let pages = if web.provider().config().is_external() {
-        Router::new().route("/", get(show_home))
-    } else {
-        Router::new().route("/", get(async || Redirect::to("/device"))).merge(device::routes())
-    };
+    let pages = if web.provider().config().is_external() { Router::new() } else { device::routes() };
     let pages = pages
         .route("/style.css", get(serve_style))
+        .merge(account::routes())
         .merge(applications::routes())
         .merge(clients::routes())
         .merge(notices::routes())
+        .merge(overview::routes())
+        .merge(reset::routes())
         .merge(sign_in::routes())
         .fallback(show_not_found)
         .layer(DefaultBodyLimit::max(16 << 10));
@@ -121,6 +138,7 @@ pub fn member_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .merge(profile::routes())
         .merge(reservations::routes())
+        .merge(terms::routes())
         .merge(undo::routes())
         .layer(DefaultBodyLimit::max(16 << 10));
     with_page_layers(pages, &web).with_state(BackendState { web, backend })
@@ -132,23 +150,16 @@ fn with_page_layers<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &We
     with_telemetry(pages, web.provider().environment())
 }
 
-/// Renders the page that a member sees after signing in without a target, if the provider is external.
-async fn show_home(member: SignedInMember) -> Response {
-    let text =
-        "Connected applications send you here when they need your confirmation. There is nothing to do now.";
-    render_message(StatusCode::OK, "You are signed in", Some(&member), text, None)
-}
-
-async fn show_not_found(State(web): State<WebState>, headers: HeaderMap) -> Response {
+async fn show_not_found(State(web): State<WebState>, headers: HeaderMap, uri: Uri) -> Response {
     // If the session cannot be loaded, the page is rendered without a signed-in member.
-    not_found_page(session::find_signed_in(&web, &headers).await.ok().flatten().as_ref())
+    not_found_page(session::find_signed_in(&web, &headers, uri.path()).await.ok().flatten().as_ref())
 }
 
 /// Renders the page for an unknown address. A member who may not see a page gets the same response, so that
 /// the two cases cannot be distinguished.
 fn not_found_page(member: Option<&SignedInMember>) -> Response {
     let text = "There is no page at this address, or you may not see it.";
-    render_message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Continue")))
+    render_message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Go to the overview")))
 }
 
 async fn serve_style() -> Response {

@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use super::{AdminContext, AdminError, check_id, check_name};
 use crate::backend;
+use crate::environment::Environment;
 use crate::feed::ChangeAuthor;
-use crate::idp::{accounts, sessions};
+use crate::idp::{accounts, password_resets, sessions};
 use crate::ids::MemberId;
 use crate::members::{self, RegistrationState};
 use crate::names::MemberName;
+use crate::time::Moment;
 
 /// A member to add.
 #[derive(Clone, Debug)]
@@ -89,6 +91,40 @@ pub fn set_password(
     accounts::set_account(connection, member, &username, hash)?;
     sessions::end_all_sessions(connection, member, admin.actor(), admin.now)?;
     Ok(admin.record_audit(connection, None, ("member.password", member.as_str()), "")?)
+}
+
+/// A link with which a member sets a new password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasswordLink {
+    /// The secret at the end of the link's path, which follows [`password_resets::PATH`].
+    pub secret: String,
+    /// The time at which the link expires.
+    pub expires_at: Moment,
+}
+
+/// Creates a link with which a member sets a new password once. It replaces an earlier link of the member.
+/// Until the member uses the link, the current password works.
+///
+/// # Errors
+/// Returns [`AdminError::NotFound`], [`AdminError::Invalid`] for a member without an account, or
+/// [`AdminError::Store`] if the database or the random number generator fails.
+pub fn create_password_link(
+    connection: &Connection,
+    admin: &AdminContext<'_>,
+    environment: &Environment,
+    member: &MemberId,
+) -> Result<PasswordLink, AdminError> {
+    if !is_known(connection, member)? {
+        return Err(AdminError::NotFound { what: "member", id: member.to_string() });
+    }
+    if accounts::account_of_member(connection, member)?.is_none() {
+        return Err(AdminError::Invalid(format!(
+            "`{member}` has no account yet\nhelp: create it with `member password`, which sets the user name and a password"
+        )));
+    }
+    let (secret, expires_at) = password_resets::create_reset(connection, environment, member)?;
+    admin.record_audit(connection, None, ("member.reset-password", member.as_str()), "")?;
+    Ok(PasswordLink { secret, expires_at })
 }
 
 /// Changes the state of a member's registration. Once a member is disabled, the exchange rejects all calls

@@ -244,6 +244,32 @@ pub fn set_terms(
     Ok(admin.record_audit(connection, None, ("terms", "terms"), version.unwrap_or("none"))?)
 }
 
+/// The maximum length of the text of the terms, in bytes.
+const MAX_TERMS_BYTES: usize = 256 << 10;
+
+/// Stores the text of a version of the terms, which members read on the page `/terms`. An empty line separates
+/// paragraphs.
+///
+/// # Errors
+/// Returns [`AdminError::Invalid`] for an empty text or one of more than 256 KiB, or [`AdminError::Store`] if
+/// the database fails.
+pub fn set_terms_text(
+    connection: &Connection,
+    admin: &AdminContext<'_>,
+    version: &str,
+    text: &str,
+) -> Result<(), AdminError> {
+    let text = text.replace("\r\n", "\n");
+    if text.trim().is_empty() || text.len() > MAX_TERMS_BYTES || text.contains('\0') {
+        let problem = "the text of the terms must have 1 byte to 256 KiB, without NUL characters";
+        return Err(AdminError::Invalid(problem.to_owned()));
+    }
+    let sql = "INSERT INTO terms_text (version, text) VALUES (?1, ?2) \
+               ON CONFLICT (version) DO UPDATE SET text = excluded.text";
+    connection.execute(sql, params![check_name("a version of the terms", version, 100)?, text])?;
+    Ok(admin.record_audit(connection, None, ("terms.text", "terms"), version)?)
+}
+
 /// Grants or revokes a member's right to administer the service on the web pages.
 ///
 /// # Errors

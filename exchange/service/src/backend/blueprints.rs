@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::Backend;
 use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
 use super::connection::parse_timestamp;
+use super::drafts::reference_label;
 use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use crate::catalogue::contents::EntryKind;
@@ -132,6 +133,20 @@ impl WriteArea for BlueprintArea {
 
     fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<HeldBlueprint>) -> String {
         index.name_of(EntryKind::Blueprint, &touched.key)
+    }
+
+    fn op_name(
+        _: &Connection,
+        index: &CatalogueIndex,
+        _: &MemberId,
+        op: &ParsedBlueprintOp,
+        target: &BlueprintTarget,
+    ) -> Result<String, StoreError> {
+        Ok(match (target, &op.reference, &op.key) {
+            (BlueprintTarget::Product(id), _, _) => index.name_of(EntryKind::Blueprint, id),
+            (_, Some(reference), _) => reference_label(reference),
+            (_, None, key) => key.clone().unwrap_or_default(),
+        })
     }
 }
 

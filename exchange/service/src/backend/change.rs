@@ -3,9 +3,11 @@
 //! Entry points: `Backend::handle_change_set` for connected clients, and `Backend::change_server_side` for
 //! all other authors. Each area implements `WriteArea`.
 
+mod description;
 mod fault_injection;
 mod outcome;
 
+pub use description::{BatchDescription, EntryChange, RefusedOp};
 pub use fault_injection::{FaultInjector, WriteStep};
 pub(crate) use outcome::{ChangeExtras, OpStatus, WarningList};
 
@@ -212,6 +214,27 @@ pub(crate) trait WriteArea: Sized + Send + 'static {
     /// Returns the display name of an entry.
     fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<Self::Entry>) -> String;
 
+    /// Describes what a change does to an entry, for the page on which the member confirms it. By default,
+    /// only the name is known.
+    fn describe_change(index: &CatalogueIndex, touched: &EntryDelta<Self::Entry>) -> EntryChange {
+        EntryChange::named(Self::entry_name(index, touched))
+    }
+
+    /// Returns a display name for the entry to which an op of the member refers. By default, the entry is not
+    /// named.
+    ///
+    /// # Errors
+    /// Returns a [`StoreError`] if the read fails.
+    fn op_name(
+        _: &Connection,
+        _: &CatalogueIndex,
+        _: &MemberId,
+        _: &Self::Op,
+        _: &Self::Target,
+    ) -> Result<String, StoreError> {
+        Ok("an entry".to_owned())
+    }
+
     /// Counts the member's entries; the guard compares removals with this number.
     fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
 
@@ -277,9 +300,32 @@ impl<A: WriteArea> ResolvedBatch<A> {
         Ok(A::decide_ops(state, &self.batch.ops, &self.targets, writer))
     }
 
-    /// Returns the index with which the references were last resolved.
-    pub(super) fn index(&self) -> &CatalogueIndex {
-        &self.index
+    /// Describes all changes of a decision, removals first, and all ops that are not applied.
+    pub(super) fn describe_decision(
+        &self,
+        connection: &Connection,
+        member: &MemberId,
+        decided: &BatchDecision<A::Entry>,
+    ) -> Result<BatchDescription, StoreError> {
+        let describe = |touched: &EntryDelta<A::Entry>| EntryChange {
+            // An entry that disappears is listed as removed, even if the guard does not count the change as a
+            // removal, as for a move.
+            removed: touched.removal || (touched.before.is_some() && touched.after.is_none()),
+            ..A::describe_change(&self.index, touched)
+        };
+        // An entry that is added and removed again by the same batch is not listed.
+        let exists = |touched: &&EntryDelta<A::Entry>| touched.before.is_some() || touched.after.is_some();
+        let mut changes: Vec<EntryChange> = decided.touched.iter().filter(exists).map(describe).collect();
+        changes.sort_by_key(|change| !change.removed);
+        let mut refused = Vec::new();
+        let ops = self.batch.ops.iter().zip(&self.targets).zip(&decided.statuses);
+        for ((op, target), status) in ops {
+            if let OpStatus::Refused(reason) = status {
+                let name = A::op_name(connection, &self.index, member, op, target)?;
+                refused.push(RefusedOp { name, reason: reason.as_str().to_owned() });
+            }
+        }
+        Ok(BatchDescription { changes, refused })
     }
 
     /// Builds the response body: counts, ops that were not applied, and warnings (WRT-05, WRT-06).

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use exchange_api::Contract as _;
 use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::OperationId;
@@ -16,8 +18,9 @@ use super::Backend;
 use super::admission::admit;
 use super::blueprints::BlueprintArea;
 use super::change::{
-    BatchDecision, ChangeError, EntryDelta, ResolvedBatch, WriteArea, WriteContext, commit_decision,
+    BatchDecision, BatchDescription, ChangeError, ResolvedBatch, WriteArea, WriteContext, commit_decision,
 };
+use super::handled::{self, HandledOutcome};
 use super::handler_error::HandlerError;
 use super::held_batches::{self, HeldBatch};
 use super::journal;
@@ -26,11 +29,9 @@ use super::stock::StockArea;
 use crate::feed::ChangeAuthor;
 use crate::ids::MemberId;
 use crate::registry;
+use crate::secrets::{self, Sha256Hash};
 use crate::store::StoreError;
 use crate::time::Moment;
-
-/// The maximum number of removals that a preview lists by name; further removals are only counted.
-const MAX_NAMED_REMOVALS: usize = 50;
 
 /// The effects that a held batch would have if it were applied now.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,12 +40,8 @@ pub struct BatchPreview {
     pub client: String,
     /// The batch's area: `blueprints`, `stock` or `ships`.
     pub area: &'static str,
-    /// The display names of the first 50 entries that the batch would remove.
-    pub removed: Vec<String>,
-    /// The number of further entries that the batch would remove.
-    pub more_removed: usize,
-    /// The number of entries that the batch would add or change.
-    pub written: usize,
+    /// All changes of the batch, and all ops that would not be applied.
+    pub description: BatchDescription,
     /// The result of the ops, computed as for a dry run.
     pub result: ChangeResult,
     /// The time at which the batch expires.
@@ -86,6 +83,38 @@ impl fmt::Debug for HandoffToken {
     }
 }
 
+/// The id of a held batch: the hash of the secret in its link. Only its member can use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchId(Sha256Hash);
+
+impl BatchId {
+    pub(super) const fn from_hash(hash: Sha256Hash) -> Self {
+        Self(hash)
+    }
+
+    pub(super) const fn hash(&self) -> &Sha256Hash {
+        &self.0
+    }
+
+    /// Parses the last segment of the path of the batch's page.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for BatchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl From<&HandoffToken> for BatchId {
+    fn from(handoff: &HandoffToken) -> Self {
+        Self(secrets::sha256(&handoff.0))
+    }
+}
+
 impl Backend {
     /// Decides a held batch as in a dry run and returns its effects; `None` if there is no such batch.
     ///
@@ -94,9 +123,9 @@ impl Backend {
     pub async fn preview_batch(
         &self,
         member: &MemberId,
-        handoff: &HandoffToken,
+        batch: impl Into<BatchId>,
     ) -> Result<Option<BatchPreview>, StoreError> {
-        let Some(batch) = self.find_held_batch(member, handoff).await? else { return Ok(None) };
+        let Some(batch) = self.find_held_batch(member, batch.into()).await? else { return Ok(None) };
         match batch.operation.parse() {
             Ok(OperationId::BlueprintsWrite) => self.preview_in_area::<BlueprintArea>(batch).await.map(Some),
             Ok(OperationId::StockWrite) => self.preview_in_area::<StockArea>(batch).await.map(Some),
@@ -113,16 +142,16 @@ impl Backend {
     pub async fn confirm_batch(
         &self,
         member: &MemberId,
-        handoff: &HandoffToken,
+        batch: impl Into<BatchId>,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let Some(batch) = self.find_held_batch(member, handoff).await? else {
+        let id = batch.into();
+        let Some(batch) = self.find_held_batch(member, id).await? else {
             return Ok(ConfirmOutcome::NotFound);
         };
-        let handoff = handoff.clone();
         let confirmed = match batch.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.confirm_in_area::<BlueprintArea>(batch, handoff).await,
-            Ok(OperationId::StockWrite) => self.confirm_in_area::<StockArea>(batch, handoff).await,
-            Ok(OperationId::ShipsWrite) => self.confirm_in_area::<ShipArea>(batch, handoff).await,
+            Ok(OperationId::BlueprintsWrite) => self.confirm_in_area::<BlueprintArea>(batch, id).await,
+            Ok(OperationId::StockWrite) => self.confirm_in_area::<StockArea>(batch, id).await,
+            Ok(OperationId::ShipsWrite) => self.confirm_in_area::<ShipArea>(batch, id).await,
             _ => Err(StoreError::Corrupt("a held batch has an unknown operation").into()),
         };
         match confirmed {
@@ -136,15 +165,22 @@ impl Backend {
     ///
     /// # Errors
     /// Returns a [`StoreError`] if the write fails.
-    pub async fn discard_batch(&self, member: &MemberId, handoff: &HandoffToken) -> Result<bool, StoreError> {
-        let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
+    pub async fn discard_batch(
+        &self,
+        member: &MemberId,
+        batch: impl Into<BatchId>,
+    ) -> Result<bool, StoreError> {
+        let (backend, member, id) = (self.clone(), member.clone(), batch.into());
         let now = self.environment.now();
         self.store
             .write(move |connection| {
-                let Some(batch) = held_batches::find_batch(connection, &member, &handoff.0, now)? else {
+                let Some(batch) = held_batches::find_batch(connection, &member, id, now)? else {
                     return Ok(false);
                 };
-                held_batches::delete_batch(connection, &handoff.0)?;
+                held_batches::delete_batch(connection, id)?;
+                let client = client_name(connection, &batch)?;
+                let outcome = HandledOutcome::BatchDiscarded { client };
+                handled::record_outcome(connection, &member, &id.to_string(), &outcome, batch.expires_at)?;
                 let writer = write_context(&backend, &batch)?;
                 let detail = "rejected by the member; no change was applied";
                 journal::write_audit(connection, &writer, "held-batch.discard", &batch.operation, detail)?;
@@ -156,12 +192,10 @@ impl Backend {
     async fn find_held_batch(
         &self,
         member: &MemberId,
-        handoff: &HandoffToken,
+        batch: BatchId,
     ) -> Result<Option<HeldBatch>, StoreError> {
-        let (member, handoff, now) = (member.clone(), handoff.clone(), self.environment.now());
-        self.store
-            .read(move |connection| held_batches::find_batch(connection, &member, &handoff.0, now))
-            .await
+        let (member, now) = (member.clone(), self.environment.now());
+        self.store.read(move |connection| held_batches::find_batch(connection, &member, batch, now)).await
     }
 
     async fn preview_in_area<A: WriteArea>(&self, batch: HeldBatch) -> Result<BatchPreview, StoreError> {
@@ -171,23 +205,11 @@ impl Backend {
         let preview = move |connection: &Connection| {
             let writer = write_context(&backend, &batch)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
-            let client = registry::find_client(connection, &batch.caller.client)?.map(|client| client.name);
-            // An entry that disappears is listed as removed, even if the guard does not count the change as a
-            // removal, as for a move.
-            let is_removed = |touched: &&EntryDelta<A::Entry>| {
-                touched.removal || (touched.before.is_some() && touched.after.is_none())
-            };
-            let (removed, others): (Vec<_>, Vec<_>) = decided.touched.iter().partition(is_removed);
-            let name = |touched: &&EntryDelta<A::Entry>| A::entry_name(resolved.index(), touched);
-            let named: Vec<String> = removed.iter().take(MAX_NAMED_REMOVALS).map(name).collect();
-            let more_removed = removed.len() - named.len();
-            let written = others.iter().filter(|touched| touched.after.is_some()).count();
+            let description = resolved.describe_decision(connection, &batch.caller.member, &decided)?;
             Ok(BatchPreview {
-                client: client.unwrap_or_else(|| batch.caller.client.to_string()),
+                client: client_name(connection, &batch)?,
                 area: A::NAME,
-                removed: named,
-                more_removed,
-                written,
+                description,
                 result: resolved.into_result(decided, true),
                 expires_at: batch.expires_at,
             })
@@ -198,31 +220,49 @@ impl Backend {
     async fn confirm_in_area<A: WriteArea>(
         &self,
         batch: HeldBatch,
-        handoff: HandoffToken,
+        id: BatchId,
     ) -> Result<ConfirmOutcome, HandlerError> {
         let mut resolved = resolve_batch::<A>(self, &batch)?;
         let backend = self.clone();
         let confirm = move |connection: &Connection| {
             let now = backend.environment.now();
             // Since the lookup, the batch may have been confirmed or replaced, or it may have expired.
-            let Some(batch) = held_batches::find_batch(connection, &batch.caller.member, &handoff.0, now)?
-            else {
+            let Some(batch) = held_batches::find_batch(connection, &batch.caller.member, id, now)? else {
                 return Ok(ConfirmOutcome::NotFound);
             };
-            held_batches::delete_batch(connection, &handoff.0)?;
+            held_batches::delete_batch(connection, id)?;
             // The switch, the client, its scopes and the connection may have changed since the batch was
             // sent.
             let admitted = admit(connection, &batch.caller, A::OPERATION.operation())?;
             let writer = write_context(&backend, &batch)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
             let name = &admitted.client.name;
+            // The entries are described before they change, because names can depend on the store.
+            let member = &batch.caller.member;
+            let description = resolved.describe_decision(connection, member, &decided)?;
             commit_decision::<A>(connection, &writer, name, &decided, &backend.fault_injector)?;
             let detail = format!("{name}: confirmed by the member");
             journal::write_audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
-            Ok(ConfirmOutcome::Applied(Box::new(resolved.into_result(decided, false))))
+            let result = resolved.into_result(decided, false);
+            let counts = result.counts();
+            let outcome = HandledOutcome::BatchApplied {
+                client: name.clone(),
+                area: A::NAME.to_owned(),
+                applied: counts.applied,
+                unchanged: counts.unchanged,
+                description,
+            };
+            handled::record_outcome(connection, member, &id.to_string(), &outcome, batch.expires_at)?;
+            Ok(ConfirmOutcome::Applied(Box::new(result)))
         };
         self.store.write(confirm).await
     }
+}
+
+/// Returns the registered name of the client that sent a batch, or its id if it is no longer registered.
+fn client_name(connection: &Connection, batch: &HeldBatch) -> Result<String, StoreError> {
+    let client = registry::find_client(connection, &batch.caller.client)?;
+    Ok(client.map_or_else(|| batch.caller.client.to_string(), |client| client.name))
 }
 
 fn write_context(backend: &Backend, batch: &HeldBatch) -> Result<WriteContext, StoreError> {

@@ -19,14 +19,15 @@ mod refinery;
 mod reviews;
 
 pub use acceptance::{AcceptOutcome, BlueprintChoice};
+pub(super) use blueprints::reference_label;
 pub use blueprints::{BlueprintMatch, BlueprintRow};
 pub use file::{ImportError, MAX_FILE_BYTES};
 pub(crate) use handoffs::prune_drafts;
 pub use refinery::{
     FurtherOrder, PanelRow, RefineryGood, RefineryOrder, RefineryPanel, SavedOrder, format_thousandths,
 };
-pub(crate) use reviews::prune_reviews;
-pub use reviews::{DraftReview, MatchedBlueprint, ReviewContent, UnmatchedBlueprint};
+pub use reviews::{DraftReview, MatchedBlueprint, OpenReview, ReviewContent, UnmatchedBlueprint};
+pub(crate) use reviews::{list_reviews, prune_reviews};
 
 use contract_runtime::Map;
 use contract_runtime::server::{EncodedResponse, RequestContext};

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::Backend;
 use super::admission::AdmittedCaller;
+use super::confirm::BatchId;
 use super::handler_error::HandlerError;
 use crate::caller::Caller;
 use crate::ids::MemberId;
@@ -74,18 +75,49 @@ pub(super) fn hold_batch(
     Ok(url)
 }
 
-/// Finds the batch of a handoff if it belongs to the member and has not expired.
+/// A held batch in the list of what awaits the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenBatch {
+    /// The id of the batch's page.
+    pub id: BatchId,
+    /// The registered name of the client that sent the batch.
+    pub client: String,
+    /// The time at which the batch expires.
+    pub expires_at: Moment,
+}
+
+/// Lists the held batches of a member that have not expired; those that expire first are first.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub(crate) fn list_batches(
+    connection: &Connection,
+    member: &MemberId,
+    now: Moment,
+) -> Result<Vec<OpenBatch>, StoreError> {
+    let sql = "SELECT h.handoff_hash, coalesce(c.name, h.client), h.expires_at FROM held_batch h \
+               LEFT JOIN client c ON c.id = h.client WHERE h.member = ?1 AND h.expires_at > ?2 \
+               ORDER BY h.expires_at, h.client";
+    let mut rows = connection.prepare_cached(sql)?;
+    let rows = rows.query_map(params![member, now.as_millis()], |row| {
+        let id = BatchId::from_hash(row.get(0)?);
+        Ok(OpenBatch { id, client: row.get(1)?, expires_at: Moment::from_millis(row.get(2)?) })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Finds a batch if it belongs to the member and has not expired.
 pub(super) fn find_batch(
     connection: &Connection,
     member: &MemberId,
-    handoff: &str,
+    batch: BatchId,
     now: Moment,
 ) -> Result<Option<HeldBatch>, StoreError> {
     let sql = "SELECT caller, operation, body, expires_at FROM held_batch \
                WHERE handoff_hash = ?1 AND member = ?2 AND expires_at > ?3";
     let found: Option<(String, String, Vec<u8>, i64)> = connection
         .prepare_cached(sql)?
-        .query_row(params![secrets::sha256(handoff), member, now.as_millis()], |row| {
+        .query_row(params![batch.hash(), member, now.as_millis()], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .optional()?;
@@ -95,10 +127,10 @@ pub(super) fn find_batch(
     Ok(Some(HeldBatch { caller, operation, body, expires_at: Moment::from_millis(expires_at) }))
 }
 
-/// Deletes the batch of a handoff.
-pub(super) fn delete_batch(connection: &Connection, handoff: &str) -> Result<(), StoreError> {
+/// Deletes a batch.
+pub(super) fn delete_batch(connection: &Connection, batch: BatchId) -> Result<(), StoreError> {
     let sql = "DELETE FROM held_batch WHERE handoff_hash = ?1";
-    connection.prepare_cached(sql)?.execute([secrets::sha256(handoff)])?;
+    connection.prepare_cached(sql)?.execute([batch.hash()])?;
     Ok(())
 }
 

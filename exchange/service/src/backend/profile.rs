@@ -1,7 +1,7 @@
 //! The member's profile, which the member edits on the web pages (WEB-12).
 
 use exchange_api::types::AccountHandle;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::Backend;
 use crate::ids::MemberId;
@@ -18,6 +18,8 @@ pub struct MemberProfile {
     pub accepted: Option<String>,
     /// The version of the terms that members must have accepted; `None` if there are no terms (ERR-17).
     pub terms: Option<String>,
+    /// The text of that version, if an administrator has stored it.
+    pub terms_text: Option<String>,
     /// Whether the member's name is withheld from connected applications (WEB-07).
     pub withholds_name: bool,
 }
@@ -31,11 +33,15 @@ impl Backend {
         let member = member.clone();
         let read = move |connection: &Connection| {
             let terms = read_setting(connection, "terms")?;
+            let sql = "SELECT text FROM terms_text WHERE version = ?1";
+            let terms_text =
+                connection.prepare_cached(sql)?.query_row([&terms], |row| row.get(0)).optional()?;
             let found = members::find_member(connection, &member)?;
             Ok::<_, StoreError>(found.map_or_else(MemberProfile::default, |found| MemberProfile {
                 handle: found.handle,
                 accepted: found.terms,
                 terms,
+                terms_text,
                 withholds_name: found.withholds_name,
             }))
         };

@@ -57,7 +57,6 @@ impl Backend {
                 let purpose = EarmarkPurpose::from_name(&columns.get::<_, String>(1)?)?;
                 let (order, mission): (Option<i64>, Option<String>) = (columns.get(4)?, columns.get(5)?);
                 let lot = read_lot(columns, 6)?;
-                let quantity = lot.measure.to_quantity(columns.get(3)?)?;
                 let called = match (purpose, order, mission) {
                     (EarmarkPurpose::JobOrder, Some(number), _) => format!("job order {number}"),
                     (EarmarkPurpose::JobOrder, None, _) => "a job order".to_owned(),
@@ -68,7 +67,7 @@ impl Backend {
                 all.push(StockReservation {
                     row: columns.get(0)?,
                     stock_name: lot.display_name(&index),
-                    amount: format!("{} {}", quantity.amount.get().to_json_text(), quantity.unit.as_str()),
+                    amount: lot.measure.format_amount(columns.get(3)?),
                     purpose,
                     target: columns.get(2)?,
                     target_name: called,

@@ -23,7 +23,8 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::change::{BatchDecision, EntryChange, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::drafts::reference_label;
 use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use crate::catalogue::contents::EntryKind;
@@ -237,6 +238,53 @@ impl WriteArea for ShipArea {
         };
         let ship_type = index.name_of(EntryKind::ShipType, &ship.ship_type);
         ship.name.as_ref().map_or_else(|| ship_type.clone(), |name| format!("{name} ({ship_type})"))
+    }
+
+    fn describe_change(index: &CatalogueIndex, touched: &EntryDelta<StoredShip>) -> EntryChange {
+        let place = |ship: &StoredShip| {
+            let id = ship.location.as_ref()?;
+            Some(index.locations().get(id).map_or_else(|| id.clone(), |place| place.name.clone()))
+        };
+        let details = |ship: &StoredShip| {
+            let insurance = match ship.insured_months {
+                Some(0) => "not insured".to_owned(),
+                Some(1) => "insured for 1 month".to_owned(),
+                Some(months) => format!("insured for {months} months"),
+                None => "insured for its lifetime".to_owned(),
+            };
+            let place = place(ship).map(|name| format!("at {name}, ")).unwrap_or_default();
+            let unit = if ship.unit.is_some() { ", shared with a unit" } else { "" };
+            format!("{place}{insurance}{unit}")
+        };
+        EntryChange {
+            name: Self::entry_name(index, touched),
+            place: touched.before.as_ref().or(touched.after.as_ref()).and_then(place),
+            before: touched.before.as_ref().map(details),
+            after: touched.after.as_ref().map(details),
+            removed: false,
+        }
+    }
+
+    fn op_name(
+        connection: &Connection,
+        index: &CatalogueIndex,
+        member: &MemberId,
+        op: &ParsedShipOp,
+        _: &Self::Target,
+    ) -> Result<String, StoreError> {
+        let id = match &op.action {
+            ShipAction::Link { ship, .. } | ShipAction::Remove { ship, .. } => Some(ship),
+            ShipAction::Upsert(upsert) => upsert.ship.as_ref().map(|(ship, _)| ship),
+        };
+        let stored = id.map(|id| table::ship_name(connection, member, id)).transpose()?.flatten();
+        Ok(match (stored, &op.action) {
+            (Some((Some(name), _)), _) => name,
+            (Some((None, ship_type)), _) => index.name_of(EntryKind::ShipType, &ship_type),
+            (None, ShipAction::Upsert(upsert)) => {
+                upsert.name.clone().unwrap_or_else(|| reference_label(&upsert.ship_type))
+            }
+            (None, _) => "a ship that is not yours".to_owned(),
+        })
     }
 
     fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {

@@ -25,7 +25,8 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::change::{BatchDecision, EntryChange, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::drafts::reference_label;
 use super::journal::JournalEntry;
 use super::page::{PageRequest, PageResponse};
 use super::warehouse::{self, Lot, Measure, PlacedRow, StockRow, pair_bookings};
@@ -193,6 +194,35 @@ impl WriteArea for StockArea {
     fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<LotHolding>) -> String {
         let holding = touched.after.as_ref().or(touched.before.as_ref());
         holding.map_or_else(|| touched.key.clone(), |holding| holding.lot.display_name(index))
+    }
+
+    fn describe_change(index: &CatalogueIndex, touched: &EntryDelta<LotHolding>) -> EntryChange {
+        let Some(holding) = touched.after.as_ref().or(touched.before.as_ref()) else {
+            return EntryChange::named(touched.key.clone());
+        };
+        let lot = &holding.lot;
+        let amount = |side: Option<&LotHolding>| {
+            Some(lot.measure.format_amount(side.map_or(0, |holding| holding.total)))
+        };
+        EntryChange {
+            name: lot.name_without_place(index),
+            place: Some(lot.place_name(index)),
+            before: amount(touched.before.as_ref()),
+            after: amount(touched.after.as_ref()),
+            removed: false,
+        }
+    }
+
+    fn op_name(
+        _: &Connection,
+        index: &CatalogueIndex,
+        _: &MemberId,
+        op: &ParsedStockOp,
+        target: &Self::Target,
+    ) -> Result<String, StoreError> {
+        Ok(target
+            .as_ref()
+            .map_or_else(|_| reference_label(&op.material), |target| target.lot.display_name(index)))
     }
 
     fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {

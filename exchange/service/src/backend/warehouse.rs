@@ -63,11 +63,27 @@ impl Lot {
 
     /// Formats the display name from material, location, quality and stolen flag.
     pub(crate) fn display_name(&self, index: &CatalogueIndex) -> String {
-        let Self { kind, material, location, quality, stolen, .. } = self;
-        let place = index.locations().get(location).map_or(&**location, |place| &*place.name);
-        let stolen = if *stolen { ", stolen" } else { "" };
-        let quality = if *quality > 0 { format!(", quality {quality}") } else { String::new() };
-        format!("{}, {place}{quality}{stolen}", index.name_of(*kind, material))
+        let name = index.name_of(self.kind, &self.material);
+        format!("{name}, {}{}", self.place_name(index), self.name_suffix())
+    }
+
+    /// Formats the display name as [`Self::display_name`] does, without the location.
+    pub(crate) fn name_without_place(&self, index: &CatalogueIndex) -> String {
+        format!("{}{}", index.name_of(self.kind, &self.material), self.name_suffix())
+    }
+
+    /// Returns the name of the location.
+    pub(crate) fn place_name(&self, index: &CatalogueIndex) -> String {
+        index
+            .locations()
+            .get(&self.location)
+            .map_or_else(|| self.location.clone(), |place| place.name.clone())
+    }
+
+    fn name_suffix(&self) -> String {
+        let stolen = if self.stolen { ", stolen" } else { "" };
+        let quality = if self.quality > 0 { format!(", quality {}", self.quality) } else { String::new() };
+        format!("{quality}{stolen}")
     }
 
     fn hash(&self, more: &[&str]) -> String {

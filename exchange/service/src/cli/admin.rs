@@ -12,10 +12,12 @@ use exchange_api::types::AccountHandle;
 use exchange_service::Environment;
 use exchange_service::admin::{
     self, AdminContext, AdminError, ClientState, ConnectionFilter, LimitChanges, NewClient, NewMember,
+    PasswordLink,
 };
 use exchange_service::config::Config;
 use exchange_service::idp::DisconnectOutcome;
-use exchange_service::idp::accounts::PasswordHasher;
+use exchange_service::idp::accounts::{MIN_PASSWORD_CHARS, PasswordHasher};
+use exchange_service::idp::password_resets;
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
 use exchange_service::members::RegistrationState;
 use exchange_service::names::MemberName;
@@ -26,8 +28,6 @@ use serde_json::{Value, json};
 use super::serve::load_config;
 use super::{CommandError, ConfigArgs, print_line};
 
-/// The minimum number of characters of a password.
-const MIN_PASSWORD_CHARS: usize = 12;
 /// The maximum length of a password, in bytes.
 const MAX_PASSWORD_BYTES: u64 = 1024;
 
@@ -199,6 +199,16 @@ enum MemberCommand {
         #[arg(long, value_name = "NAME")]
         username: Option<String>,
     },
+    /// Create a link with which a member who forgot the password sets a new one.
+    ///
+    /// The link works once, within 24 hours, and replaces an earlier link of the member. Send it to the member
+    /// over a channel that only the member reads: whoever opens it can take over the account. The current
+    /// password works until then. Setting the new password signs out all browsers of the member.
+    #[command(after_help = "Example:\n\n    exchange-service admin member reset-password m-1")]
+    ResetPassword {
+        /// The member's id.
+        id: MemberId,
+    },
     /// Set the state of a member's registration. The calls for a disabled member are refused immediately.
     State {
         /// The member's id.
@@ -326,6 +336,10 @@ pub(super) fn run_admin(args: AdminArgs) -> Result<(), CommandError> {
                 admin::set_password(store, &admin, &id, username.as_deref(), &hash)?;
                 action_output("member.password", &format!("{id} has a new password"), json!({ "member": id }))
             })
+        }
+        AdminCommand::Member(MemberCommand::ResetPassword { id }) => {
+            let origin = config.web_origin();
+            edit_store(&folder, |store| create_password_link(store, &admin, &environment, origin, &id))
         }
         AdminCommand::Member(command) => edit_store(&folder, |store| run_member(store, &admin, command)),
         AdminCommand::Unit(command) => setup::run_unit(&folder, &admin, command),
@@ -464,9 +478,9 @@ fn run_member(
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
             action_output("member.administrator", &text, json!({ "member": id, "administers": !no }))
         }
-        // `run_admin` handles this command, because it hashes the password before it locks the store.
-        MemberCommand::Password { .. } => {
-            Err(AdminError::Invalid("`member password` is handled separately".to_owned()))
+        // `run_admin` handles these commands, because they need more than the store.
+        MemberCommand::Password { .. } | MemberCommand::ResetPassword { .. } => {
+            Err(AdminError::Invalid("this command is handled separately".to_owned()))
         }
         MemberCommand::List => {
             let members = admin::list_members(store)?;
@@ -479,6 +493,20 @@ fn run_member(
             Ok(CommandOutput { text, json: json!({ "members": members }) })
         }
     }
+}
+
+fn create_password_link(
+    store: &Connection,
+    admin: &AdminContext<'_>,
+    environment: &Environment,
+    origin: &str,
+    id: &MemberId,
+) -> Result<CommandOutput, AdminError> {
+    let PasswordLink { secret, expires_at } = admin::create_password_link(store, admin, environment, id)?;
+    let url = format!("{origin}{}{secret}", password_resets::PATH);
+    let text = format!("{id} can set a new password once, until {}:\n{url}", expires_at.to_the_minute());
+    let json = json!({ "member": id, "url": url, "expiresAt": expires_at.to_string() });
+    action_output("member.reset-password", &text, json)
 }
 
 fn run_connections(

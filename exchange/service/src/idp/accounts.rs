@@ -26,6 +26,8 @@ const MAX_CONCURRENT_CHECKS: usize = 2;
 /// The maximum number of checks that wait for their turn.
 const MAX_WAITING_CHECKS: usize = 32;
 const MAX_PASSWORD_BYTES: usize = 1024;
+/// The minimum number of characters of a new password.
+pub const MIN_PASSWORD_CHARS: usize = 12;
 /// The size of a salt, in bytes.
 const SALT_BYTES: usize = 16;
 /// The size of a password hash, in bytes.
@@ -87,6 +89,27 @@ impl PasswordHasher {
         let salt = environment.random_bytes::<SALT_BYTES>().map_err(|_| PasswordError::Failed)?;
         let hash = self.argon2.hash_password_with_salt(password.as_bytes(), &salt);
         hash.map(|hash| hash.to_string()).map_err(|_| PasswordError::Failed)
+    }
+
+    /// Returns the hash of a password as [`Self::hash_password`] does, on a thread for blocking work and within
+    /// the limit of concurrent checks.
+    ///
+    /// # Errors
+    /// Returns [`PasswordError::Busy`] if too many checks are running, or [`PasswordError::Failed`].
+    pub async fn hash_new_password(
+        &self,
+        password: String,
+        environment: &Environment,
+    ) -> Result<String, PasswordError> {
+        let busy = PasswordError::Busy(Duration::from_secs(2));
+        let _place = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| busy)?;
+        let turn = Arc::clone(&self.running).acquire_owned().await.map_err(|_| busy)?;
+        let (hasher, environment) = (self.clone(), environment.clone());
+        let hashed = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            hasher.hash_password(&password, &environment)
+        });
+        hashed.await.map_err(|_| PasswordError::Failed)?
     }
 
     /// Returns true if the password matches the hash. If `hash` is `None`, takes the same time and returns
@@ -173,6 +196,58 @@ pub fn set_account(
         )?
         .execute(params![normalize_username(username), member, password_hash])?;
     Ok(())
+}
+
+/// Returns the user name and the password hash of a member's account.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub fn account_of_member(
+    connection: &Connection,
+    member: &MemberId,
+) -> Result<Option<(String, String)>, StoreError> {
+    let mut one = connection.prepare_cached("SELECT username, password FROM account WHERE member = ?1")?;
+    Ok(one.query_row([member], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
+/// Changes the password of an existing account. The hash must be a result of
+/// [`PasswordHasher::hash_password`].
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub fn set_password(
+    connection: &Connection,
+    member: &MemberId,
+    password_hash: &str,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE account SET password = ?2 WHERE member = ?1";
+    connection.prepare_cached(sql)?.execute(params![member, password_hash])?;
+    Ok(())
+}
+
+/// The rule that a new password violates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PasswordRule {
+    /// The password has too few characters.
+    #[error("a password needs at least {MIN_PASSWORD_CHARS} characters")]
+    TooShort,
+    /// The password has too many bytes.
+    #[error("a password may have at most {MAX_PASSWORD_BYTES} bytes")]
+    TooLong,
+}
+
+/// Checks the length of a new password.
+///
+/// # Errors
+/// Returns the violated [`PasswordRule`].
+pub fn check_new_password(password: &str) -> Result<(), PasswordRule> {
+    if password.chars().count() < MIN_PASSWORD_CHARS {
+        Err(PasswordRule::TooShort)
+    } else if password.len() > MAX_PASSWORD_BYTES {
+        Err(PasswordRule::TooLong)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

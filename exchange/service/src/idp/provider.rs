@@ -123,6 +123,17 @@ pub struct PendingLogin {
     pub scopes: ScopeSet,
 }
 
+/// A device login that was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidedLogin {
+    /// The registered name of the client.
+    pub name: String,
+    /// The state of the login.
+    pub state: device::LoginState,
+    /// The member who approved the login, if it was approved.
+    pub approved_by: Option<MemberId>,
+}
+
 /// A member's decision about a device login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginDecision {
@@ -140,7 +151,10 @@ pub enum DecisionError {
     NotFound,
     /// The login was already decided.
     #[error("the code has been approved or declined already")]
-    AlreadyDecided(device::LoginState),
+    AlreadyDecided(DecidedLogin),
+    /// The client is suspended, so it cannot be connected. Contains the registered name of the client.
+    #[error("the client `{0}` is suspended")]
+    Suspended(String),
     /// The browser session has ended, or the member may no longer sign in.
     #[error("the browser session has ended")]
     SignedOut,
@@ -417,8 +431,14 @@ impl IdentityProvider {
                         "the member who approved is no longer signed in",
                     )));
                 }
-                // The client may have been removed after the proof was checked.
-                find_registered(database, &connection.client)?;
+                // The client may have been removed after the proof was checked, or suspended after the member
+                // approved.
+                if find_registered(database, &connection.client)?.suspended {
+                    return Ok(Err(OauthErrorResponse::new(
+                        OauthError::AccessDenied,
+                        "the client is suspended",
+                    )));
+                }
                 connections::begin_connection(database, &connection)?;
                 Ok(Ok(build_grant(connection, around.ends_at, refresh_token)))
             };
@@ -547,6 +567,19 @@ impl IdentityProvider {
         found
     }
 
+    /// Finds the login with a code as [`Self::find_pending_login`] does, without counting a guess. The caller
+    /// must have found the code before.
+    ///
+    /// # Errors
+    /// See [`DecisionError`].
+    pub(crate) async fn find_known_login(
+        &self,
+        code: &super::UserCode,
+    ) -> Result<PendingLogin, DecisionError> {
+        let (own_code, now) = (code.clone(), self.0.environment.now());
+        self.0.store.read(move |database| pending_login(database, &own_code, now)).await
+    }
+
     /// Stores the member's decision about the device login with a code.
     ///
     /// # Errors
@@ -667,10 +700,15 @@ fn pending_login(
     now: Moment,
 ) -> Result<PendingLogin, DecisionError> {
     let login = device::find_by_user_code(database, code, now)?.ok_or(DecisionError::NotFound)?;
-    if login.state != device::LoginState::Pending {
-        return Err(DecisionError::AlreadyDecided(login.state));
-    }
     let client = registry::find_client(database, &login.client)?.ok_or(DecisionError::NotFound)?;
+    if login.state != device::LoginState::Pending {
+        let approved_by = login.approval.map(|approval| approval.member);
+        let decided = DecidedLogin { name: client.name, state: login.state, approved_by };
+        return Err(DecisionError::AlreadyDecided(decided));
+    }
+    if client.suspended {
+        return Err(DecisionError::Suspended(client.name));
+    }
     Ok(PendingLogin { client: login.client, name: client.name, scopes: login.scopes })
 }
 
@@ -704,7 +742,8 @@ fn record_decision(
         }
     };
     if !device::record_decision(database, code, approval.as_ref())? {
-        return Err(DecisionError::AlreadyDecided(device::LoginState::Declined));
+        let (name, state) = (waiting.name, device::LoginState::Declined);
+        return Err(DecisionError::AlreadyDecided(DecidedLogin { name, state, approved_by: None }));
     }
     let action = match decision {
         LoginDecision::Approve => "approve-login",

@@ -19,13 +19,17 @@ impl ScopeSet {
     /// Parses a space-separated list of scopes, and checks each scope (RFC 6749, section 3.3).
     ///
     /// # Errors
-    /// Returns `invalid_scope` if the list is empty, or if it contains a scope that does not exist or for
+    /// Returns `invalid_scope` if the list contains no scope of the exchange, or if it contains a scope that does not exist or for
     /// which the client is not registered. The scopes `openid`, `profile` and `email` do not exist, because
     /// clients must not learn the member's identity (IDP-06).
     pub(super) fn parse_requested(text: &str, client: &RegisteredClient) -> Result<Self, OauthErrorResponse> {
         let scopes = Self::from_stored(text);
-        if scopes.0.is_empty() {
-            return Err(OauthErrorResponse::new(OauthError::InvalidScope, "no scope was requested"));
+        // `offline_access` alone permits nothing, so the consent page would have nothing to show.
+        if scopes.0.iter().all(|scope| scope == OFFLINE_ACCESS) {
+            return Err(OauthErrorResponse::new(
+                OauthError::InvalidScope,
+                "no scope of the exchange was requested",
+            ));
         }
         let allowed = |scope: &String| {
             scope == OFFLINE_ACCESS || Scope::from(scope.as_str()).is_known() && client.scopes.contains(scope)
@@ -111,7 +115,7 @@ mod tests {
         check("exchange.connect offline_access", Some("exchange.connect offline_access"));
         check(" exchange.stock.read  exchange.connect", Some("exchange.connect exchange.stock.read"));
         check("exchange.connect exchange.connect", Some("exchange.connect"));
-        check("offline_access", Some("offline_access"));
+        check("offline_access", None);
         check("", None);
         check(" ", None);
         for invalid in

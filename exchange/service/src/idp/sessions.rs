@@ -107,6 +107,108 @@ pub(super) fn find_by_hash(
     Ok(session)
 }
 
+/// A session in the list of a member's sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSession {
+    /// The id of the session, which is derived from its hash. It cannot be used as a cookie.
+    pub id: String,
+    /// The browser, such as `Firefox on Linux`.
+    pub browser: Option<String>,
+    /// The time of the sign-in.
+    pub auth_time: Moment,
+    /// The time at which the session expires.
+    pub expires_at: Moment,
+    /// The number of applications that are connected until the session ends.
+    pub bound_connections: i64,
+}
+
+impl BrowserSession {
+    /// Returns the id of the session in [`ListedSession`].
+    #[must_use]
+    pub fn id(&self) -> String {
+        session_id(&self.hash)
+    }
+}
+
+fn session_id(hash: &Sha256Hash) -> String {
+    secrets::encode_hex(&secrets::hash_prefix::<16>(&secrets::sha256(hash)))
+}
+
+/// Records the browser of a session, in words.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub fn record_browser(
+    connection: &Connection,
+    session: &BrowserSession,
+    browser: &str,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE session SET browser = ?2 WHERE hash = ?1";
+    connection.prepare_cached(sql)?.execute(params![session.hash, browser])?;
+    Ok(())
+}
+
+/// Lists the active sessions of a member, newest first.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub fn list_sessions(
+    connection: &Connection,
+    member: &MemberId,
+    now: Moment,
+) -> Result<Vec<ListedSession>, StoreError> {
+    let sql = "SELECT s.hash, s.browser, s.auth_time, s.expires_at, \
+               (SELECT count(*) FROM connection c WHERE c.session = s.hash AND c.ended_at IS NULL) \
+               FROM session s WHERE s.member = ?1 AND s.ended_at IS NULL AND s.expires_at > ?2 \
+               ORDER BY s.auth_time DESC, s.hash";
+    let mut rows = connection.prepare_cached(sql)?;
+    let rows = rows.query_map(params![member, now.as_millis()], |row| {
+        let hash: Sha256Hash = row.get(0)?;
+        Ok(ListedSession {
+            id: session_id(&hash),
+            browser: row.get(1)?,
+            auth_time: Moment::from_millis(row.get(2)?),
+            expires_at: Moment::from_millis(row.get(3)?),
+            bound_connections: row.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Ends the sessions of a member for which `is_ended` returns true, given the id of the session. Returns the
+/// number of ended sessions.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub fn end_sessions_where(
+    connection: &Connection,
+    member: &MemberId,
+    now: Moment,
+    is_ended: impl Fn(&str) -> bool,
+) -> Result<usize, StoreError> {
+    let mut count = 0;
+    for hash in active_hashes(connection, member, now)? {
+        if is_ended(&session_id(&hash))
+            && let Some(session) = find_by_hash(connection, hash, now)?
+        {
+            end_session(connection, &session, Actor::Member(member), now)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn active_hashes(
+    connection: &Connection,
+    member: &MemberId,
+    now: Moment,
+) -> Result<Vec<Sha256Hash>, StoreError> {
+    let sql = "SELECT hash FROM session WHERE member = ?1 AND ended_at IS NULL AND expires_at > ?2";
+    let mut rows = connection.prepare_cached(sql)?;
+    let hashes = rows.query_map(params![member, now.as_millis()], |row| row.get(0))?;
+    Ok(hashes.collect::<Result<_, _>>()?)
+}
+
 /// Ends a session and the connections that are bound to it (IDP-08). The audit attributes this to `actor`.
 ///
 /// # Errors
@@ -133,11 +235,7 @@ pub fn end_all_sessions(
     actor: Actor<'_>,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let sql = "SELECT hash FROM session WHERE member = ?1 AND ended_at IS NULL AND expires_at > ?2";
-    let mut rows = connection.prepare_cached(sql)?;
-    let hashes: Vec<Sha256Hash> =
-        rows.query_map(params![member, now.as_millis()], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for hash in hashes {
+    for hash in active_hashes(connection, member, now)? {
         if let Some(session) = find_by_hash(connection, hash, now)? {
             end_session(connection, &session, actor, now)?;
         }

@@ -331,7 +331,7 @@ fn outcome_response(outcome: Result<(), SandboxError>) -> Response {
         | SandboxError::InvalidChangeSet(_)
         | SandboxError::Undo(UndoError::JournalTruncated(_))
         | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
-        SandboxError::Undecided(DecisionError::AlreadyDecided(_))
+        SandboxError::Undecided(DecisionError::AlreadyDecided(_) | DecisionError::Suspended(_))
         | SandboxError::Undo(UndoError::InProgress) => StatusCode::CONFLICT,
         SandboxError::Undecided(DecisionError::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::INTERNAL_SERVER_ERROR,

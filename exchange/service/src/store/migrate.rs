@@ -6,13 +6,14 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use super::OpenError;
 use crate::secrets;
 
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
+    include_str!("migrations/0007.sql"),
 ];
 
 /// Migrates the database to the version of this service.
@@ -196,6 +197,30 @@ mod tests {
         let ids = "SELECT group_concat(subject) = 'i-1,i-2,i-4,Bridge,Bridge' FROM \
                    (SELECT subject FROM notice ORDER BY id)";
         assert_eq!(rows(&connection, ids), ["Integer(1) "]);
+    }
+
+    /// Sessions and notices of an older store are kept, and the new tables are empty.
+    #[test]
+    fn older_sessions_and_notices_are_kept() {
+        let mut connection = left_by(5);
+        let written = "INSERT INTO session (hash, member, auth_time, expires_at, ended_at) VALUES
+             (x'01', 'm', 10, 20, NULL), (x'02', 'n', 11, 21, 15);
+             INSERT INTO notice (member, at, kind, subject, acknowledged_at) VALUES
+             ('m', 10, 'connected', 'c', NULL), ('m', 11, 'connected', 'c', 12)";
+        connection.execute_batch(written).unwrap();
+        let kept =
+            ["SELECT hash, member, auth_time, expires_at, ended_at FROM session", "SELECT * FROM notice"];
+        let before = kept.map(|sql| rows(&connection, sql));
+        run_migrations(&mut connection).unwrap();
+        assert_eq!(kept.map(|sql| rows(&connection, sql)), before);
+        assert_eq!(rows(&connection, "SELECT DISTINCT browser FROM session"), ["Null "]);
+        let empty = "SELECT (SELECT count(*) FROM handled_request), (SELECT count(*) FROM password_reset), \
+                     (SELECT count(*) FROM terms_text)";
+        assert_eq!(rows(&connection, empty), ["Integer(0) Integer(0) Integer(0) "]);
+        let history =
+            "EXPLAIN QUERY PLAN SELECT id FROM notice WHERE member = 'm' AND id < 9 ORDER BY id DESC";
+        let plan: String = connection.query_row(history, [], |row| row.get("detail")).unwrap();
+        assert!(plan.contains("notice_of_member"), "{plan}");
     }
 
     /// A migration that was already applied is not repeated.

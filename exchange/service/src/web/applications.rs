@@ -1,19 +1,22 @@
-//! The page of connected applications. It shows which clients may call the exchange for the member and which
-//! installations are new, and disconnects them (WEB-04 to WEB-06).
+//! The page of connected applications. It shows which clients may call the exchange for the member, what each
+//! of them may do and which installations are new, and disconnects them (WEB-04 to WEB-06).
 
 use axum::Router;
-use axum::extract::{Form, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
+use exchange_api::scopes::{Access, Scope};
 use http::StatusCode;
 use maud::{Markup, html};
 use rusqlite::Connection;
 use serde::Deserialize;
 
+use super::form::PageForm;
 use super::session::{self, SignedInMember};
-use super::{WebState, render_page, undo};
+use super::{WebState, device, render_page, text, undo};
 use crate::idp::installed::{
-    ConnectedApplication, ConnectedInstallation, acknowledge_installations, list_applications,
+    ConnectedApplication, ConnectedInstallation, ConnectionTerms, acknowledge_installations,
+    list_applications,
 };
 use crate::idp::{disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
@@ -22,9 +25,12 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 pub(super) const PATH: &str = "/applications";
+const DISCONNECT_PATH: &str = "/applications/disconnect";
 
 pub(super) fn routes() -> Router<WebState> {
-    Router::new().route(PATH, get(show_applications).post(submit_form))
+    Router::new()
+        .route(PATH, get(show_applications).post(submit_form))
+        .route(DISCONNECT_PATH, get(show_question))
 }
 
 /// The fields of the form. Each button sends one of the optional fields.
@@ -39,12 +45,19 @@ struct ApplicationsForm {
     client: Option<String>,
 }
 
+/// Loads the applications of a member.
+async fn load_applications(
+    web: &WebState,
+    member: &SignedInMember,
+) -> Result<Vec<ConnectedApplication>, StoreError> {
+    let (id, config) = (member.member().clone(), web.provider().config().idp.clone());
+    web.provider().store().read(move |database| list_applications(database, &id, &config)).await
+}
+
 async fn show_applications(State(web): State<WebState>, member: SignedInMember) -> Response {
-    let id = member.member().clone();
-    let found = web.provider().store().read(move |database| list_applications(database, &id)).await;
     // Only the external provider knows whether the connections are active.
     let is_known = !web.provider().config().is_external();
-    match found {
+    match load_applications(&web, &member).await {
         Ok(found) => render_page(
             StatusCode::OK,
             "Connected applications",
@@ -63,68 +76,206 @@ fn render_list(found: &[ConnectedApplication], is_known: bool, csrf: &Markup) ->
             p { "No application is connected to your account." }
         }
         @if let Some(newest) = newest {
-            form .warning method="post" action=(PATH) {
+            form .note.warning method="post" action=(PATH) {
                 (csrf)
                 p { "An application used your account from a new device. Disconnect it if you do not recognize it." }
                 p .actions { button type="submit" name="seen" value=(newest.as_millis()) { "Confirm these devices" } }
             }
         }
         @for application in found {
-            section { (render_application(application, is_known, csrf)) }
+            section .card { (render_application(application, is_known)) }
+        }
+        @if is_known {
+            p .actions { a .button.plain href=(device::PATH) { "Connect a device" } }
         }
     }
 }
 
-fn render_application(application: &ConnectedApplication, is_known: bool, csrf: &Markup) -> Markup {
-    let ConnectedApplication { client, name, installations, is_awaited } = application;
+fn render_application(application: &ConnectedApplication, is_known: bool) -> Markup {
+    let ConnectedApplication { client, name, installations, awaited, is_suspended } = application;
+    // The newest permissions, because connections of one client rarely differ.
+    let terms =
+        installations.iter().filter_map(|installed| installed.connection.as_ref()).chain(awaited).next();
     html! {
-        h2 { (name) }
-        @if *is_awaited {
-            p .hint { strong .new { "new" } " Connected on a device that has not used it yet." }
+        h2 {
+            (text::name(name))
+            @if *is_suspended { " " span .badge.off { "suspended" } }
         }
-        @if !installations.is_empty() {
-            ul {
-                @for installed in installations {
-                    li { (render_installation(name, installed, is_known, csrf)) }
+        @if *is_suspended {
+            p .hint { "An administrator suspended this application. It cannot use your account at present." }
+        }
+        @if let Some(terms) = terms { (render_scopes(terms.scopes.capabilities())) }
+        ul .list {
+            @for terms in awaited {
+                li {
+                    p { span .badge.new { "new" } " Connected on a device that has not used it yet." }
+                    (render_end(terms))
                 }
             }
-        }
-        form method="post" action=(PATH) {
-            (csrf)
-            p .actions {
-                button .plain type="submit" name="client" value=(client) { "Disconnect " (name) " on all devices" }
+            @for installed in installations {
+                li { (render_installation(name, installed, terms, is_known)) }
             }
         }
-        p { a href={ (undo::PATH) "?client=" (client) } { "Undo changes by " (name) } }
+        p .actions {
+            a .button.danger.small href={ (DISCONNECT_PATH) "?client=" (query_value(client.as_str())) } {
+                "Disconnect on all devices" span .visually-hidden { ": " (text::name(name)) }
+            }
+            a .button.plain.small href={ (undo::PATH) "?client=" (query_value(client.as_str())) } {
+                "Undo changes" span .visually-hidden { " by " (text::name(name)) }
+            }
+        }
     }
+}
+
+/// Percent-encodes a value for a query. Ids of clients can contain any character that an administrator chose.
+fn query_value(text: &str) -> String {
+    session::percent_encode(text)
 }
 
 /// Renders an installation. The registered name of the client comes before the label of the installation,
-/// because a label could imitate the name of another client. The label is quoted, because the client chose
-/// it.
+/// because a label could imitate the name of another client (WEB-05).
 fn render_installation(
     name: &str,
     installed: &ConnectedInstallation,
+    shown: Option<&ConnectionTerms>,
     is_known: bool,
-    csrf: &Markup,
 ) -> Markup {
-    let ConnectedInstallation { id, label, first_seen, last_seen, is_new, is_connected } = installed;
-    let time = |at: &Moment| html! { time datetime=(at) { (at.to_the_minute()) } };
-    let label = label.as_ref().map_or_else(|| "without a label".to_owned(), |label| format!("“{label}”"));
+    let ConnectedInstallation { id, first_seen, last_seen, is_new, connection, .. } = installed;
+    let differs = connection.as_ref().filter(|terms| shown.is_some_and(|shown| shown.scopes != terms.scopes));
     html! {
-        form method="post" action=(PATH) {
+        div .split {
+            div {
+                p {
+                    (text::name(name)) " " (render_label(installed))
+                    @if *is_new { " " strong .badge.new { "new" } }
+                }
+                p .hint { "First used " (text::time(*first_seen)) ", last activity " (text::time(*last_seen)) "." }
+                @match connection {
+                    Some(terms) => (render_end(terms)),
+                    None if is_known => p .hint { "Its connection has ended. Connect it again to keep using it." },
+                    None => {}
+                }
+            }
+            a .button.danger.small href={ (DISCONNECT_PATH) "?installation=" (query_value(id.as_str())) } {
+                "Disconnect" span .visually-hidden { " " (text::name(name)) " " (render_label(installed)) }
+            }
+        }
+        @if let Some(terms) = differs { (render_scopes(terms.scopes.capabilities())) }
+    }
+}
+
+fn render_label(installed: &ConnectedInstallation) -> Markup {
+    html! {
+        @match &installed.label {
+            Some(label) => (text::quoted(label)),
+            None => span .soft { "without a label" },
+        }
+    }
+}
+
+/// Renders when a connection ends (LIM-08).
+fn render_end(terms: &ConnectionTerms) -> Markup {
+    let ConnectionTerms { ends_at, ends_with_session, ends_unused_at, .. } = terms;
+    html! {
+        p .hint {
+            @if *ends_with_session {
+                "Connected until you sign out, at the latest " (text::time(*ends_at)) "."
+            } @else if ends_unused_at < ends_at {
+                "Connected until " (text::time(*ends_at)) ", or until " (text::time(*ends_unused_at)) " if it is not used."
+            } @else {
+                "Connected until " (text::time(*ends_at)) "."
+            }
+        }
+    }
+}
+
+/// Renders scopes in two groups: those that only read, and those that change data or prepare changes.
+pub(super) fn render_scopes(scopes: impl Iterator<Item = &'static Scope>) -> Markup {
+    let (reads, writes): (Vec<_>, Vec<_>) =
+        scopes.partition(|scope| !matches!(scope.access(), Some(Access::Write | Access::Draft)));
+    let group = |class: &str, title: &str, scopes: &[&'static Scope]| {
+        html! {
+            @if !scopes.is_empty() {
+                div class=(class) {
+                    h3 { (title) }
+                    ul { @for line in scopes.iter().filter_map(|scope| scope.consent()) { li { (line) } } }
+                }
+            }
+        }
+    };
+    html! {
+        div .columns {
+            (group("scopes read", "It can see", &reads))
+            (group("scopes write", "It can change", &writes))
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct DisconnectQuery {
+    client: Option<String>,
+    installation: Option<String>,
+}
+
+/// Renders the question before a disconnect, which cannot be undone.
+async fn show_question(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Query(query): Query<DisconnectQuery>,
+) -> Response {
+    let found = match load_applications(&web, &member).await {
+        Ok(found) => found,
+        Err(error) => return session::error_page(&error),
+    };
+    let csrf = member.csrf().hidden_field();
+    let question = match (&query.client, &query.installation) {
+        (Some(client), None) => found
+            .iter()
+            .find(|application| application.client.as_str() == client)
+            .map(|application| render_client_question(application, &csrf)),
+        (None, Some(id)) => found.iter().find_map(|application| {
+            let found = application.installations.iter().find(|installed| installed.id.as_str() == id)?;
+            Some(render_installation_question(&application.name, found, &csrf))
+        }),
+        _ => None,
+    };
+    match question {
+        Some(body) => render_page(StatusCode::OK, "Disconnect for good?", Some(&member), &body),
+        // In the meantime, it was disconnected, for example in another tab.
+        None => Redirect::to(PATH).into_response(),
+    }
+}
+
+fn render_client_question(application: &ConnectedApplication, csrf: &Markup) -> Markup {
+    let ConnectedApplication { client, name, installations, awaited, .. } = application;
+    html! {
+        form .card method="post" action=(PATH) {
             (csrf)
             p {
-                strong { (name) } " " span .label { (label) }
-                @if *is_new { " " strong .new { "new" } }
+                (text::name(name)) " loses access to your account on all devices ("
+                (installations.len() + awaited.len()) "). To use it again, connect it with a new code."
             }
-            p .hint { "First seen " (time(first_seen)) ", last seen " (time(last_seen)) "." }
-            @if is_known && !is_connected {
-                p .hint { "Its connection has ended. Connect it again to keep using it." }
-            }
+            p { "Data that it changed stays as it is." }
             p .actions {
-                button .plain type="submit" name="installation" value=(id)
-                    aria-label={ "Disconnect " (name) " " (label) } { "Disconnect" }
+                button .danger type="submit" name="client" value=(client) { "Disconnect on all devices" }
+                a .button.plain href=(PATH) { "Keep it connected" }
+            }
+        }
+    }
+}
+
+fn render_installation_question(name: &str, installed: &ConnectedInstallation, csrf: &Markup) -> Markup {
+    html! {
+        form .card method="post" action=(PATH) {
+            (csrf)
+            p {
+                (text::name(name)) " " (render_label(installed)) " loses access to your account permanently. "
+                "This installation can never be connected again; a new installation can."
+            }
+            p { "Data that it changed stays as it is." }
+            p .actions {
+                button .danger type="submit" name="installation" value=(installed.id) { "Disconnect for good" }
+                a .button.plain href=(PATH) { "Keep it connected" }
             }
         }
     }
@@ -133,17 +284,22 @@ fn render_installation(
 async fn submit_form(
     State(web): State<WebState>,
     member: SignedInMember,
-    Form(form): Form<ApplicationsForm>,
+    PageForm(form): PageForm<ApplicationsForm>,
 ) -> Response {
     if let Err(response) = member.check_csrf(&form.csrf) {
         return *response;
     }
+    let message = match (&form.seen, &form.installation, &form.client) {
+        (Some(_), ..) => "The devices are confirmed.",
+        (_, Some(_), _) => "The application is disconnected on this device.",
+        _ => "The application is disconnected on all devices.",
+    };
     let (id, now) = (member.member().clone(), web.provider().environment().now());
     let work = move |database: &Connection| apply_button(database, &id, form, now);
     match web.provider().store().write(work).await {
         // If the installation belongs to another member or was already disconnected, the next page does not
         // list it.
-        Ok(true) => Redirect::to(PATH).into_response(),
+        Ok(true) => member.redirect_with(PATH, message),
         Ok(false) => session::forged_form_page(Some(&member)),
         Err(error) => session::error_page(&error),
     }

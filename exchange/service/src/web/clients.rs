@@ -8,23 +8,26 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
-use axum::extract::{Form, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use exchange_api::scopes::Scope;
 use http::StatusCode;
 use maud::{Markup, html};
 use rusqlite::Connection;
+use serde::Deserialize;
 
+use super::form::PageForm;
 use super::session::{self, SignedInMember};
-use super::{WebState, not_found_page, render_page};
+use super::{WebState, applications, layout, not_found_page, render_page, text};
 use crate::admin::{self, AdminContext, AdminError, ClientState, ListedClient, NewClient};
 use crate::ids::ClientId;
 
 pub(super) const PATH: &str = "/clients";
+const SUSPEND_PATH: &str = "/clients/suspend";
 
 pub(super) fn routes() -> Router<WebState> {
-    Router::new().route(PATH, get(show_clients).post(submit_form))
+    Router::new().route(PATH, get(show_clients).post(submit_form)).route(SUSPEND_PATH, get(show_question))
 }
 
 /// The values of the registration form, and the error if the form is rendered again.
@@ -132,43 +135,95 @@ async fn render_clients_page(
 fn render_clients(clients: &[ListedClient], csrf: &Markup) -> Markup {
     html! {
         @if clients.is_empty() { p { "No client is registered." } }
-        ul .rows {
-            @for ListedClient { id, name, state, scopes, .. } in clients {
-                li {
-                    p { strong { (name) } " " span .soft { (id) } @if *state == ClientState::Suspended { " " strong .new { "suspended" } } }
-                    details .hint {
-                        summary { "May request " (scopes.len()) " scopes" }
-                        (scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
-                    }
+        @for ListedClient { id, name, state, scopes, .. } in clients {
+            section .card {
+                h2 {
+                    (text::name(name)) " "
                     @match state {
-                        ClientState::Active => (render_button("suspend", "Suspend", id, name, csrf)),
-                        ClientState::Suspended => (render_button("resume", "Resume", id, name, csrf)),
-                        ClientState::Disabled => p .hint { "No longer registered." },
+                        ClientState::Active => span .badge.on { "active" },
+                        ClientState::Suspended => span .badge.off { "suspended" },
+                        ClientState::Disabled => span .badge { "no longer registered" },
                     }
+                }
+                p .soft { "Id: " (text::name(id.as_str())) }
+                details {
+                    summary { "May request " (scopes.len()) @if scopes.len() == 1 { " permission" } @else { " permissions" } }
+                    (applications::render_scopes(Scope::ALL.iter().filter(|scope| scopes.contains(scope.as_str()))))
+                }
+                @match state {
+                    ClientState::Active => {
+                        p .actions {
+                            a .button.danger.small href={ (SUSPEND_PATH) "?client=" (session::percent_encode(id.as_str())) } {
+                                "Suspend" span .visually-hidden { ": " (text::name(name)) }
+                            }
+                        }
+                    }
+                    ClientState::Suspended => {
+                        form method="post" action=(PATH) {
+                            (csrf)
+                            p .actions {
+                                button .plain.small type="submit" name="resume" value=(id) {
+                                    "Resume" span .visually-hidden { ": " (text::name(name)) }
+                                }
+                            }
+                        }
+                    }
+                    ClientState::Disabled => {}
                 }
             }
         }
     }
 }
 
-fn render_button(field: &str, label: &str, id: &ClientId, name: &str, csrf: &Markup) -> Markup {
-    html! {
-        form method="post" action=(PATH) {
-            (csrf)
+#[derive(Deserialize)]
+struct SuspendQuery {
+    #[serde(default)]
+    client: String,
+}
+
+/// Renders the question before a client is suspended, which stops it for all members.
+async fn show_question(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Query(query): Query<SuspendQuery>,
+) -> Response {
+    if !member.administers() {
+        return not_found_page(Some(&member));
+    }
+    let clients = match web.provider().store().read(admin::list_clients).await {
+        Ok(clients) => clients,
+        Err(error) => return session::error_page(&error),
+    };
+    let found = clients
+        .iter()
+        .find(|client| client.id.as_str() == query.client && client.state == ClientState::Active);
+    let Some(ListedClient { id, name, .. }) = found else { return Redirect::to(PATH).into_response() };
+    let body = html! {
+        form .card method="post" action=(PATH) {
+            (member.csrf().hidden_field())
+            p {
+                (text::name(name)) " stops working for all members at once, and cannot be connected. "
+                "Its connections are kept until you resume it."
+            }
             p .actions {
-                button .plain type="submit" name=(field) value=(id) aria-label={ (label) ": " (name) } { (label) }
+                button .danger type="submit" name="suspend" value=(id) { "Suspend this client" }
+                a .button.plain href=(PATH) { "Keep it active" }
             }
         }
-    }
+    };
+    render_page(StatusCode::OK, "Suspend this client?", Some(&member), &body)
 }
 
 fn render_form(filled: &ClientForm, csrf: &Markup) -> Markup {
     let ClientForm { id, name, min_version, scopes, wrong } = filled;
     html! {
+        section .card {
         h2 { "Register a client" }
         form method="post" action=(PATH) {
             (csrf)
-            @if let Some(wrong) = wrong { p .error role="alert" { "The client was not registered: " (wrong) "." } }
+            @if let Some(wrong) = wrong {
+                (layout::render_error(&format!("The client was not registered: {}.", text::sanitize(wrong)), true))
+            }
             label for="id" { "Id" }
             input #id type="text" name="id" value=(id) required maxlength="64" autocomplete="off" autocapitalize="none"
                 spellcheck="false" aria-describedby="id-hint";
@@ -193,13 +248,14 @@ fn render_form(filled: &ClientForm, csrf: &Markup) -> Markup {
             }
             p .actions { button type="submit" name="register" value="yes" { "Register" } }
         }
+        }
     }
 }
 
 async fn submit_form(
     State(web): State<WebState>,
     member: SignedInMember,
-    Form(fields): Form<Vec<(String, String)>>,
+    PageForm(fields): PageForm<Vec<(String, String)>>,
 ) -> Response {
     let csrf = fields.iter().find(|(name, _)| name == "csrf").map_or("", |(_, value)| value);
     if let Err(response) = member.check_csrf(csrf) {
@@ -211,6 +267,11 @@ async fn submit_form(
     let Some(action) = ClientAction::parse_fields(fields) else {
         return session::forged_form_page(Some(&member));
     };
+    let message = match &action {
+        ClientAction::Register(_) => "The client is registered.",
+        ClientAction::SetState(_, ClientState::Suspended) => "The client is suspended.",
+        ClientAction::SetState(..) => "The client is active again.",
+    };
     let filled = match &action {
         ClientAction::Register(filled) => filled.clone(),
         ClientAction::SetState(..) => ClientForm::default(),
@@ -218,7 +279,7 @@ async fn submit_form(
     let (id, now) = (member.member().clone(), web.provider().environment().now());
     let work = move |database: &Connection| action.apply(database, &AdminContext::for_member(&id, now));
     match web.provider().store().write(work).await {
-        Ok(()) => Redirect::to(PATH).into_response(),
+        Ok(()) => member.redirect_with(PATH, message),
         Err(error @ (AdminError::Invalid(_) | AdminError::AlreadyExists { .. })) => {
             let filled = ClientForm { wrong: Some(error.to_string()), ..filled };
             render_clients_page(&web, &member, &filled, StatusCode::UNPROCESSABLE_ENTITY).await

@@ -11,18 +11,19 @@ pub(super) mod refinery;
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Form, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::{HeaderMap, Method, StatusCode};
 use maud::{Markup, html};
 
-use super::confirm::describe_error;
+use super::confirm::{self, describe_error};
+use super::form::PageForm;
 use super::session::{self, SignedInMember};
-use super::{BackendState, WebState, render_message, render_page};
-use crate::backend::Backend;
+use super::{BackendState, WebState, overview, render_message, render_page, text};
 use crate::backend::confirm::HandoffToken;
 use crate::backend::drafts::{AcceptOutcome, BlueprintChoice, DraftReview, ReviewContent};
+use crate::backend::{Backend, HandledOutcome};
 
 /// The maximum size of a submitted review form, in bytes. It suffices for 2000 rows with a picked name each.
 const MAX_FORM_BYTES: usize = 2 << 20;
@@ -60,7 +61,8 @@ async fn open_draft(
     }
 }
 
-fn review_path(review: &str) -> String {
+/// Returns the path of a review.
+pub(super) fn review_path(review: &str) -> String {
     format!("/review/{review}")
 }
 
@@ -74,9 +76,29 @@ async fn show_review(
             let form = render_review(&review, &member, &ReviewFormState::default());
             render_page(StatusCode::OK, review_title(&review.content), Some(&member), &form)
         }
-        Ok(None) => gone_page(&member),
+        Ok(None) => show_result(&pages.backend, &member, &id).await,
         Err(error) => session::error_page(&error),
     }
+}
+
+/// Renders the result of a review that the member accepted or discarded, for example in another tab.
+async fn show_result(backend: &Backend, member: &SignedInMember, id: &str) -> Response {
+    let (title, text) = match backend.find_outcome(member.member(), id).await {
+        Ok(Some(HandledOutcome::BlueprintsAdded { applied, unchanged, not_applied })) => {
+            ("Done", blueprints::describe_counts(applied, unchanged, not_applied))
+        }
+        Ok(Some(HandledOutcome::RefinerySaved)) => ("Done", "The refinery order is saved.".to_owned()),
+        Ok(Some(HandledOutcome::ReviewDiscarded)) => {
+            ("Discarded", "The draft was discarded. Nothing was changed.".to_owned())
+        }
+        Ok(_) => return gone_page(member),
+        Err(error) => return session::error_page(&error),
+    };
+    let body = html! {
+        div .message.good role="status" tabindex="-1" autofocus { p { (text) } }
+        (confirm::back_link())
+    };
+    render_page(StatusCode::OK, title, Some(member), &body)
 }
 
 /// The errors and the previous input of a form that is rendered again.
@@ -98,17 +120,17 @@ fn render_review(review: &DraftReview, member: &SignedInMember, filled: &ReviewF
     html! {
         p {
             @match from {
-                Some(client) => { strong { (client) } " prepared this for you. " }
+                Some(client) => { (text::name(client)) " prepared this for you. " }
                 None => { "Your file contains the following. " }
             }
             "Nothing has been changed yet."
         }
         @if !filled.errors.is_empty() {
-            div .error role="alert" {
-                ul { @for error in filled.errors { li { (error) } } }
+            div .message.error role="alert" tabindex="-1" autofocus {
+                ul { @for error in filled.errors { li { (text::sanitize(error)) } } }
             }
         }
-        form method="post" {
+        form .card method="post" {
             (member.csrf().hidden_field())
             @match reviewed {
                 ReviewContent::Blueprints { new, held, unmatched, products } => {
@@ -118,7 +140,7 @@ fn render_review(review: &DraftReview, member: &SignedInMember, filled: &ReviewF
                     (refinery::render_fields(panel, materials, places))
                 }
             }
-            p .hint { "Available until " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
+            p .hint { "Available until " (text::time(*expires_at)) ". You find it in the overview until then." }
             p .actions {
                 @if has_content(reviewed) {
                     button type="submit" name="decision" value="take" { (accept_label(reviewed)) }
@@ -148,7 +170,7 @@ async fn submit_review(
     State(pages): State<BackendState>,
     member: SignedInMember,
     Path(id): Path<String>,
-    Form(fields): Form<ReviewFields>,
+    PageForm(fields): PageForm<ReviewFields>,
 ) -> Response {
     let field = |name: &str| {
         fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -159,19 +181,13 @@ async fn submit_review(
     let backend = &pages.backend;
     match field("decision") {
         "discard" => match backend.discard_review(member.member(), &id).await {
-            Ok(true) => render_message(
-                StatusCode::OK,
-                "Discarded",
-                Some(&member),
-                "The draft was discarded. Nothing was changed.",
-                None,
-            ),
-            Ok(false) => gone_page(&member),
+            Ok(true) => Redirect::to(&review_path(&id)).into_response(),
+            Ok(false) => show_result(backend, &member, &id).await,
             Err(error) => session::error_page(&error),
         },
         "take" => match backend.load_review(member.member(), &id).await {
             Ok(Some(review)) => take_over(backend, &member, &id, review, &fields).await,
-            Ok(None) => gone_page(&member),
+            Ok(None) => show_result(backend, &member, &id).await,
             Err(error) => session::error_page(&error),
         },
         _ => session::forged_form_page(Some(&member)),
@@ -198,13 +214,9 @@ async fn take_over(
         render_page(StatusCode::UNPROCESSABLE_ENTITY, review_title(&review.content), Some(member), &form)
     };
     match taken {
-        Ok(AcceptOutcome::Blueprints(result)) => {
-            render_message(StatusCode::OK, "Done", Some(member), &blueprints::describe_result(&result), None)
-        }
-        Ok(AcceptOutcome::Refinery) => {
-            let next = Some((refinery::PATH, "See my refinery orders"));
-            render_message(StatusCode::OK, "Done", Some(member), "The refinery order is saved.", next)
-        }
+        // The page of the review shows the result from now on.
+        Ok(AcceptOutcome::Blueprints(_)) => Redirect::to(&review_path(id)).into_response(),
+        Ok(AcceptOutcome::Refinery) => member.redirect_with(refinery::PATH, "The refinery order is saved."),
         Ok(AcceptOutcome::NothingChosen) => {
             again(review.content.clone(), &["Nothing is selected. Select at least one row.".to_owned()])
         }
@@ -222,7 +234,7 @@ async fn take_over(
         Ok(AcceptOutcome::Refused(code)) => {
             render_message(StatusCode::FORBIDDEN, "Not saved", Some(member), describe_error(code), None)
         }
-        Ok(AcceptOutcome::NotFound) => gone_page(member),
+        Ok(AcceptOutcome::NotFound) => show_result(backend, member, id).await,
         Err(error) => session::error_page(&error),
     }
 }
@@ -241,7 +253,8 @@ fn parse_choice(fields: &ReviewFields) -> BlueprintChoice {
 }
 
 fn gone_page(member: &SignedInMember) -> Response {
-    let text = "There is nothing to review here: the draft was already opened, accepted or discarded, replaced by a newer \
-                one, or has expired. Send it again from the application.";
-    render_message(StatusCode::NOT_FOUND, "Nothing to review", Some(member), text, None)
+    let text = "There is nothing to review here: the draft was opened before, was replaced by a newer one, or has \
+                expired. You find drafts that you opened in the overview. Otherwise, send it again from the application.";
+    let next = Some((overview::PATH, "Go to the overview"));
+    render_message(StatusCode::NOT_FOUND, "Nothing to review", Some(member), text, next)
 }

@@ -1,26 +1,33 @@
-//! The page of unread notices: new and ended connections, held batches, and changes by other people to stock
-//! that the member holds (WEB-04, GW-05, OST-19).
+//! The page of notices: new and ended connections, held batches, and changes by other people to stock that the
+//! member holds (WEB-04, GW-05, OST-19). Read notices stay in the list until they are deleted by their age.
 
 use axum::Router;
-use axum::extract::{Form, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::extract::{Query, State};
+use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use maud::{Markup, html};
 use rusqlite::Connection;
 use serde::Deserialize;
 
+use super::form::PageForm;
 use super::session::{self, SignedInMember};
-use super::{WebState, applications, render_page};
-use crate::records::{NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notices, list_unread};
+use super::{WebState, account, applications, overview, render_page, text};
+use crate::records::{ListedNotice, NoticeActor, NoticeSubject, acknowledge_notices, list_notices};
 
 pub(super) const PATH: &str = "/notices";
 
-/// The maximum number of notices that are shown at once.
-const MAX_SHOWN: usize = 50;
+/// The number of notices on a page.
+const PAGE_LENGTH: usize = 50;
 
 pub(super) fn routes() -> Router<WebState> {
     Router::new().route(PATH, get(show_notices).post(acknowledge_shown))
+}
+
+#[derive(Deserialize)]
+struct NoticesQuery {
+    /// The number of the notice that follows the page; the page lists older ones.
+    before: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -32,58 +39,77 @@ struct NoticesForm {
     last: i64,
 }
 
-async fn show_notices(State(web): State<WebState>, member: SignedInMember) -> Response {
+async fn show_notices(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Query(query): Query<NoticesQuery>,
+) -> Response {
     let id = member.member().clone();
-    let found = web.provider().store().read(move |database| list_unread(database, &id, MAX_SHOWN)).await;
-    match found {
+    let load = move |database: &Connection| list_notices(database, &id, query.before, PAGE_LENGTH + 1);
+    match web.provider().store().read(load).await {
         Ok(found) => render_page(
             StatusCode::OK,
             "Notices",
             Some(&member),
-            &render_list(&found, &member.csrf().hidden_field()),
+            &render_list(&found, query.before.is_some(), &member.csrf().hidden_field()),
         ),
         Err(error) => session::error_page(&error),
     }
 }
 
-fn render_list(found: &[UnreadNotice], csrf: &Markup) -> Markup {
-    let ([latest, ..], [.., first]) = (found, found) else {
-        return html! { p { "You have no unread notices." } };
+fn render_list(found: &[ListedNotice], is_older: bool, csrf: &Markup) -> Markup {
+    let shown = found.get(..PAGE_LENGTH).unwrap_or(found);
+    let ([latest, ..], [.., first]) = (shown, shown) else {
+        return html! { p { "You have no notices." } };
     };
     html! {
-        ul .rows {
-            @for UnreadNotice { at, kind, about, .. } in found {
-                li {
-                    (render_notice(kind, about))
-                    p .hint { time datetime=(at) { (at.to_the_minute()) } }
+        @if shown.iter().any(|notice| notice.is_unread) {
+            form method="post" action=(PATH) {
+                (csrf)
+                input type="hidden" name="first" value=(first.number);
+                input type="hidden" name="last" value=(latest.number);
+                p { button .small type="submit" { "Mark as read" } }
+            }
+        }
+        div .card {
+            ul .list {
+                @for ListedNotice { at, kind, about, is_unread, .. } in shown {
+                    li {
+                        div .unread[*is_unread] {
+                            (render_notice(kind, about))
+                            p .hint {
+                                @if *is_unread { span .badge.new { "new" } " " }
+                                (text::time(*at))
+                            }
+                        }
+                    }
                 }
             }
         }
-        @if found.len() >= MAX_SHOWN {
-            p .hint { "Only the latest " (MAX_SHOWN) " are shown. Older ones appear once you mark these as read." }
-        }
-        form method="post" action=(PATH) {
-            (csrf)
-            input type="hidden" name="first" value=(first.number);
-            input type="hidden" name="last" value=(latest.number);
-            p .actions { button type="submit" { "Mark as read" } }
+        p .actions {
+            @if is_older { a .button.plain.small href=(PATH) { "Newest notices" } }
+            @if found.len() > PAGE_LENGTH {
+                a .button.plain.small href={ (PATH) "?before=" (first.number) } { "Older notices" }
+            }
         }
     }
 }
 
 /// Renders the message of a notice. The label of an installation is quoted, because the client chose it.
 fn render_notice(kind: &str, about: &NoticeSubject) -> Markup {
-    let client = html! { strong { (about.client.as_deref().unwrap_or("An application")) } };
-    let device = html! {
-        @if let Some(label) = &about.label { span .label { "“" (label) "”" } } @else { "a device without a label" }
+    let client = html! {
+        @match &about.client { Some(name) => (text::name(name)), None => "An application" }
     };
-    let look = html! { a href=(applications::PATH) { "Connected applications" } };
+    let device = html! {
+        @if let Some(label) = &about.label { (text::quoted(label)) } @else { "a device without a label" }
+    };
+    let look = html! { a href=(applications::PATH) { "Applications" } };
     match kind {
         "connected" => {
             html! { p { (client) " was connected to your account. You find it under " (look) "." } }
         }
         "new-installation" => html! {
-            p { (client) " used your account for the first time from " (device) ". If you do not recognize it, disconnect it under " (look) "." }
+            p { (client) " used your account from a new device: " (device) ". If you do not recognize it, disconnect it under " (look) "." }
         },
         "connection-reused" => html! {
             p {
@@ -96,7 +122,10 @@ fn render_notice(kind: &str, about: &NoticeSubject) -> Markup {
             html! { p { (client) " was disconnected on " (device) ", permanently." } }
         }
         "held-batch" => html! {
-            p { (client) " wants to remove many entries at once. Nothing is removed until you open the link in the application and confirm." }
+            p {
+                (client) " wants to remove many entries at once. Nothing is removed until you confirm. While the request waits, \
+                 you find it in the " a href=(overview::PATH) { "overview" } "."
+            }
         },
         "writes-undone" => {
             html! { p { "An administrator undid changes that " (client) " made for you." } }
@@ -108,11 +137,18 @@ fn render_notice(kind: &str, about: &NoticeSubject) -> Markup {
         }
         "org-stock.undo" => html! {
             p {
-                (render_actor(about)) " undid changes by " strong { (about.client.as_deref().unwrap_or("an application")) }
+                (render_actor(about)) " undid changes by "
+                @match &about.client { Some(name) => (text::name(name)), None => "an application" }
                 " to stock that you hold for a unit, or held."
             }
         },
-        other => html! { p { "Event of an unknown kind (" (other) ")." } },
+        "password-changed" => html! {
+            p { "Your password was changed. If this was not you, ask an administrator for a new one, and check " a href=(account::PATH) { "where you are signed in" } "." }
+        },
+        "password-reset" => html! {
+            p { "Your password was set with a link from an administrator, and all browsers were signed out." }
+        },
+        other => html! { p { "Event of an unknown kind (" (text::sanitize(other)) ")." } },
     }
 }
 
@@ -120,7 +156,7 @@ fn render_holder_notice(about: &NoticeSubject, did: &str) -> Markup {
     html! {
         p {
             (render_actor(about))
-            @if let Some(client) = &about.client { ", through " (client) "," }
+            @if let Some(client) = &about.client { ", through " (text::name(client)) "," }
             " " (did)
         }
     }
@@ -128,16 +164,16 @@ fn render_holder_notice(about: &NoticeSubject, did: &str) -> Markup {
 
 fn render_actor(about: &NoticeSubject) -> Markup {
     match &about.by {
-        Some(NoticeActor::Member(name)) => html! { strong { (name) } },
+        Some(NoticeActor::Member(name)) => text::name(name),
         Some(NoticeActor::Administrator) => html! { "An administrator" },
-        None => html! { strong { "Someone" } },
+        None => html! { "Someone" },
     }
 }
 
 async fn acknowledge_shown(
     State(web): State<WebState>,
     member: SignedInMember,
-    Form(form): Form<NoticesForm>,
+    PageForm(form): PageForm<NoticesForm>,
 ) -> Response {
     if let Err(response) = member.check_csrf(&form.csrf) {
         return *response;
@@ -146,7 +182,7 @@ async fn acknowledge_shown(
     let shown = (form.first, form.last);
     let work = move |database: &Connection| acknowledge_notices(database, &id, shown, now);
     match web.provider().store().write(work).await {
-        Ok(()) => Redirect::to(PATH).into_response(),
+        Ok(()) => member.redirect_with(PATH, "The notices are marked as read."),
         Err(error) => session::error_page(&error),
     }
 }

@@ -9,6 +9,8 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::csrf::CsrfToken;
+use super::flash::FlashKey;
+use super::layout::NavigationItem;
 use super::{ADMIN_PAGES, MEMBER_PAGES, WebState, render_message};
 use crate::config::Config;
 use crate::idp::{BrowserSession, sessions};
@@ -29,6 +31,13 @@ pub struct SignedInMember {
     csrf: CsrfToken,
     unread: u64,
     administers: bool,
+    /// The path of the request.
+    path: String,
+    keys: FlashKey,
+    /// The message of the last action, which the next page shows.
+    flash: Option<String>,
+    /// Whether cookies require TLS.
+    secure: bool,
 }
 
 impl SignedInMember {
@@ -56,9 +65,37 @@ impl SignedInMember {
         self.administers
     }
 
-    /// Returns the paths and names of the pages in the member's navigation.
-    pub(super) fn pages(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    /// Returns the pages in the member's navigation.
+    pub(super) fn pages(&self) -> impl Iterator<Item = NavigationItem> {
         MEMBER_PAGES.into_iter().chain(ADMIN_PAGES.into_iter().filter(|_| self.administers))
+    }
+
+    /// Returns the path of the request.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the message of the last action, if it was not shown yet.
+    pub(super) fn flash(&self) -> Option<&str> {
+        self.flash.as_deref()
+    }
+
+    /// Returns the key that signs values for pages of this session.
+    pub(super) const fn keys(&self) -> &FlashKey {
+        &self.keys
+    }
+
+    /// Redirects to a page, which shows a message about the finished action (Post/Redirect/Get).
+    pub(super) fn redirect_with(&self, path: &str, message: &str) -> Response {
+        let mut response = Redirect::to(path).into_response();
+        let value = self.keys.encode_message(message);
+        CookieKind::Flash.write_secure(self.secure, Some(&value), response.headers_mut());
+        response
+    }
+
+    /// Removes the message from the browser, because a page shows it.
+    pub(super) fn forget_flash(&self, headers: &mut HeaderMap) {
+        CookieKind::Flash.write_secure(self.secure, None, headers);
     }
 
     /// Returns the browser session.
@@ -97,7 +134,7 @@ where
         if is_cross_site(&parts.method, &parts.headers) {
             return Err(forged_form_page(None));
         }
-        match find_signed_in(&web, &parts.headers).await {
+        match find_signed_in(&web, &parts.headers, parts.uri.path()).await {
             Ok(Some(signed_in)) => Ok(signed_in),
             Ok(None) => {
                 let next = match parts.method {
@@ -116,27 +153,35 @@ where
 
 /// Redirects to the sign-in page, which afterwards redirects to `next`.
 fn to_sign_in(next: &str) -> Response {
-    // All bytes except ASCII letters and digits are percent-encoded.
-    let encoded: String =
-        next.bytes()
-            .map(|byte| {
+    Redirect::to(&format!("/sign-in?next={}", percent_encode(next))).into_response()
+}
+
+/// Percent-encodes all bytes except ASCII letters and digits.
+pub(super) fn percent_encode(text: &str) -> String {
+    text.bytes()
+        .map(
+            |byte| {
                 if byte.is_ascii_alphanumeric() {
                     char::from(byte).to_string()
                 } else {
                     format!("%{byte:02X}")
                 }
-            })
-            .collect();
-    Redirect::to(&format!("/sign-in?next={encoded}")).into_response()
+            },
+        )
+        .collect()
 }
 
-/// Finds the signed-in member according to the session cookie.
+/// Finds the signed-in member according to the session cookie, for a request with a path.
 pub(super) async fn find_signed_in(
     web: &WebState,
     headers: &HeaderMap,
+    path: &str,
 ) -> Result<Option<SignedInMember>, StoreError> {
     let Some(secret) = CookieKind::Session.read_value(web, headers) else { return Ok(None) };
     let (csrf, now) = (CsrfToken::from_secret(&secret), web.provider().environment().now());
+    let (keys, path) = (FlashKey::from_secret(&secret), path.to_owned());
+    let flash = CookieKind::Flash.read_value(web, headers).and_then(|value| keys.decode_message(&value));
+    let secure = is_secure(web.provider().config());
     let work = move |database: &rusqlite::Connection| {
         let Some(session) = sessions::find_session(database, &secret, now)? else { return Ok(None) };
         let member = members::find_member(database, &session.member)?;
@@ -145,7 +190,10 @@ pub(super) async fn find_signed_in(
         let Some(member) = member else { return Ok(None) };
         let unread = records::count_unread(database, &member.id)?;
         let administers = member.is_admin && member.state == RegistrationState::Active;
-        Ok::<_, StoreError>(Some(SignedInMember { session, name: member.name, csrf, unread, administers }))
+        let name = member.name;
+        let signed_in =
+            SignedInMember { session, name, csrf, unread, administers, path, keys, flash, secure };
+        Ok::<_, StoreError>(Some(signed_in))
     };
     web.provider().store().read(work).await
 }
@@ -163,7 +211,7 @@ pub(crate) fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
 pub(super) fn forged_form_page(member: Option<&SignedInMember>) -> Response {
     let text = "This form was not sent from its own page, or the page was open for too long. \
                 Nothing was changed. Open the page again.";
-    render_message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Continue")))
+    render_message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Go to the overview")))
 }
 
 /// Logs an error and renders the page for a temporary failure.
@@ -178,6 +226,8 @@ pub(super) enum CookieKind {
     Session,
     /// The cookie with the secret of the sign-in form, which is needed before there is a session.
     Form,
+    /// The cookie with a signed message for the next page.
+    Flash,
 }
 
 impl CookieKind {
@@ -189,10 +239,13 @@ impl CookieKind {
             (Self::Session, false) => "session",
             (Self::Form, true) => "__Host-form",
             (Self::Form, false) => "form",
+            (Self::Flash, true) => "__Host-message",
+            (Self::Flash, false) => "message",
         }
     }
 
-    /// Returns the value of the cookie if it occurs exactly once and has the form of a secret.
+    /// Returns the value of the cookie if it occurs exactly once and, except for a message, has the form of a
+    /// secret.
     pub(super) fn read_value(self, web: &WebState, headers: &HeaderMap) -> Option<String> {
         let name = self.cookie_name(is_secure(web.provider().config()));
         let mut values = headers
@@ -204,15 +257,22 @@ impl CookieKind {
             .filter(|(each, _)| *each == name)
             .map(|(_, value)| value);
         match (values.next(), values.next()) {
-            (Some(value), None) if is_secret(value) => Some(value.to_owned()),
+            (Some(value), None) if self == Self::Flash || is_secret(value) => Some(value.to_owned()),
             _ => None,
         }
     }
 
     /// Sets the cookie. Removes it if `value` is `None`.
     pub(super) fn write_value(self, web: &WebState, value: Option<&str>, headers: &mut HeaderMap) {
-        let secure = is_secure(web.provider().config());
-        let attributes = "Path=/; HttpOnly; SameSite=Lax";
+        self.write_secure(is_secure(web.provider().config()), value, headers);
+    }
+
+    fn write_secure(self, secure: bool, value: Option<&str>, headers: &mut HeaderMap) {
+        let attributes = match self {
+            // A message that no page has shown is out of date after a short time.
+            Self::Flash if value.is_some() => "Path=/; HttpOnly; SameSite=Lax; Max-Age=120",
+            _ => "Path=/; HttpOnly; SameSite=Lax",
+        };
         let mut text = match value {
             Some(value) => format!("{}={value}; {attributes}", self.cookie_name(secure)),
             None => format!("{}=; {attributes}; Max-Age=0", self.cookie_name(secure)),

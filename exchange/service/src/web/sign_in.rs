@@ -1,7 +1,7 @@
 //! The pages for signing in and out.
 
 use axum::Router;
-use axum::extract::{Form, Query, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::header::RETRY_AFTER;
@@ -10,9 +10,12 @@ use maud::html;
 use serde::Deserialize;
 use std::time::Duration;
 
+use super::WebState;
+use super::browser_name::browser_name;
 use super::csrf::CsrfToken;
+use super::form::PageForm;
+use super::layout::{self, PageWidth};
 use super::session::{self, CookieKind, SignedInMember};
-use super::{WebState, render_page};
 use crate::idp::accounts::{self, PasswordError};
 use crate::idp::guesses::{AttemptError, GuessAttempt, give_back, take_all};
 use crate::idp::sessions;
@@ -22,11 +25,16 @@ use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::retry_after;
 
+const SIGNED_OUT_PATH: &str = "/signed-out";
+
 pub(super) fn routes() -> Router<WebState> {
     // If the browser is already signed out, it is redirected to the sign-in page. After the sign-in, it
     // requests this address with `GET`.
     let again = get(async || Redirect::to("/"));
-    Router::new().route("/sign-in", get(show_sign_in).post(sign_in)).route("/sign-out", again.post(sign_out))
+    Router::new()
+        .route("/sign-in", get(show_sign_in).post(sign_in))
+        .route("/sign-out", again.post(sign_out))
+        .route(SIGNED_OUT_PATH, get(show_signed_out))
 }
 
 #[derive(Deserialize)]
@@ -52,7 +60,7 @@ async fn show_sign_in(
     headers: HeaderMap,
     Query(target): Query<SignInQuery>,
 ) -> Response {
-    match session::find_signed_in(&web, &headers).await {
+    match session::find_signed_in(&web, &headers, "/sign-in").await {
         Ok(Some(_)) => Redirect::to(local_path(&target.next)).into_response(),
         Ok(None) => render_sign_in(&web, &headers, &target.next, "", None, StatusCode::OK),
         Err(error) => session::error_page(&error),
@@ -74,24 +82,26 @@ fn render_sign_in(
         Ok(secret) => secret,
         Err(error) => return session::error_page(&error),
     };
+    let (invalid, described) = (error.map(|_| "true"), error.map(|_| "error"));
     let body = html! {
-        @if let Some(error) = error {
-            p .error role="alert" { (error) }
-        }
-        form method="post" action="/sign-in" {
+        form .card method="post" action="/sign-in" {
             (CsrfToken::from_secret(&secret).hidden_field())
             input type="hidden" name="next" value=(local_path(next));
+            @if let Some(error) = error {
+                p #error .field-error role="alert" { (error) }
+            }
             label for="username" { "User name" }
             input #username type="text" name="username" value=(username) required
                 autofocus[username.is_empty()] autocomplete="username" autocapitalize="none" spellcheck="false"
-                maxlength="128";
+                maxlength="128" aria-invalid=[invalid] aria-describedby=[described];
             label for="password" { "Password" }
             input #password type="password" name="password" required autofocus[!username.is_empty()]
-                autocomplete="current-password" maxlength="1024";
+                autocomplete="current-password" maxlength="1024" aria-invalid=[invalid] aria-describedby=[described];
             p .actions { button type="submit" { "Sign in" } }
         }
+        p .hint { "Forgot your password? An administrator can send you a link with which you set a new one." }
     };
-    let mut response = render_page(status, "Sign in", None, &body);
+    let mut response = layout::render_with_width(PageWidth::Narrow, status, "Sign in", None, &body);
     if found.is_none() {
         CookieKind::Form.write_value(web, Some(&secret), response.headers_mut());
     }
@@ -103,7 +113,7 @@ async fn sign_in(
     peer: PeerAddr,
     method: Method,
     headers: HeaderMap,
-    Form(submitted): Form<SignInForm>,
+    PageForm(submitted): PageForm<SignInForm>,
 ) -> Response {
     let is_ours = CookieKind::Form
         .read_value(&web, &headers)
@@ -116,7 +126,7 @@ async fn sign_in(
         render_sign_in(&web, &headers, &submitted.next, &submitted.username, Some(text), status)
     };
     let before = CookieKind::Session.read_value(&web, &headers);
-    match check_sign_in(&web, peer, &submitted, before).await {
+    match check_sign_in(&web, peer, &submitted, before, browser_name(&headers)).await {
         Ok(secret) => {
             let mut response = Redirect::to(local_path(&submitted.next)).into_response();
             // The new session has a new secret, so that a leaked secret of the previous session is useless.
@@ -138,7 +148,8 @@ async fn sign_in(
     }
 }
 
-enum SignInError {
+/// The reason a password was not accepted.
+pub(super) enum SignInError {
     WrongCredentials,
     Wait(Duration),
     Internal(Box<dyn std::error::Error + Send + Sync>),
@@ -178,22 +189,29 @@ async fn check_sign_in(
     peer: PeerAddr,
     submitted: &SignInForm,
     before: Option<String>,
+    browser: Option<String>,
 ) -> Result<String, SignInError> {
     let (guesses, now) = (web.provider().guesses(), web.provider().environment().now());
-    let (address, username) = (peer.network().to_string(), accounts::normalize_username(&submitted.username));
-    let attempts = [
-        (GuessAttempt::PasswordFromAddress, address.clone()),
-        // This limit is per address and account, so that an attacker at another address does not use up the
-        // attempts of the owner.
-        (GuessAttempt::AccountPasswordFromAddress, format!("{address} {username}")),
-        (GuessAttempt::AccountPassword, username.clone()),
-    ];
+    let username = accounts::normalize_username(&submitted.username);
+    let attempts = password_attempts(peer, &username);
     take_all(guesses, &attempts, now).await?;
-    let checked = begin_session(web, &username, submitted.password.clone(), before).await;
+    let checked = begin_session(web, &username, submitted.password.clone(), before, browser).await;
     if !matches!(checked, Err(SignInError::WrongCredentials)) {
         give_back(guesses, &attempts).await;
     }
     checked
+}
+
+/// Returns the attempts that a check of an account's password counts.
+pub(super) fn password_attempts(peer: PeerAddr, username: &str) -> [(GuessAttempt, String); 3] {
+    let address = peer.network().to_string();
+    [
+        (GuessAttempt::PasswordFromAddress, address.clone()),
+        // This limit is per address and account, so that an attacker at another address does not use up the
+        // attempts of the owner.
+        (GuessAttempt::AccountPasswordFromAddress, format!("{address} {username}")),
+        (GuessAttempt::AccountPassword, username.to_owned()),
+    ]
 }
 
 async fn begin_session(
@@ -201,6 +219,7 @@ async fn begin_session(
     username: &str,
     password: String,
     before: Option<String>,
+    browser: Option<String>,
 ) -> Result<String, SignInError> {
     let (provider, environment) = (web.provider(), web.provider().environment().clone());
     let name = username.to_owned();
@@ -222,7 +241,11 @@ async fn begin_session(
         {
             sessions::end_session(database, &session, Actor::Member(&session.member), environment.now())?;
         }
-        Ok(Some(sessions::begin_session(database, &environment, &member, life)?.0))
+        let (secret, session) = sessions::begin_session(database, &environment, &member, life)?;
+        if let Some(browser) = browser {
+            sessions::record_browser(database, &session, &browser)?;
+        }
+        Ok(Some(secret))
     };
     provider.store().write(work).await?.ok_or(SignInError::WrongCredentials)
 }
@@ -236,7 +259,7 @@ struct SignOutForm {
 async fn sign_out(
     State(web): State<WebState>,
     member: SignedInMember,
-    Form(submitted): Form<SignOutForm>,
+    PageForm(submitted): PageForm<SignOutForm>,
 ) -> Response {
     if let Err(response) = member.check_csrf(&submitted.csrf) {
         return *response;
@@ -249,11 +272,26 @@ async fn sign_out(
     if let Err(error) = ended {
         return session::error_page(&error);
     }
-    let text = "Clients that were connected only until you sign out are disconnected, too.";
-    let next = Some(("/sign-in", "Sign in again"));
-    let mut response = super::render_message(StatusCode::OK, "You are signed out", None, text, next);
+    let mut response = Redirect::to(SIGNED_OUT_PATH).into_response();
     CookieKind::Session.write_value(&web, None, response.headers_mut());
     response
+}
+
+/// Renders the page after a sign-out. A browser that is signed in sees the overview instead.
+async fn show_signed_out(State(web): State<WebState>, headers: HeaderMap) -> Response {
+    match session::find_signed_in(&web, &headers, SIGNED_OUT_PATH).await {
+        Ok(Some(_)) => Redirect::to("/").into_response(),
+        Ok(None) => {
+            let body = html! {
+                div .message.good role="status" tabindex="-1" autofocus {
+                    p { "Applications that were connected only until you sign out are disconnected, too." }
+                }
+                p { a .button href="/sign-in" { "Sign in again" } }
+            };
+            layout::render_with_width(PageWidth::Narrow, StatusCode::OK, "You are signed out", None, &body)
+        }
+        Err(error) => session::error_page(&error),
+    }
 }
 
 /// Returns `next` if it is a path on this origin, otherwise `/`.

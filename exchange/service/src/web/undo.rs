@@ -1,10 +1,10 @@
 //! The page on which a member undoes the writes of an application. The member selects the application and a
-//! time span, reviews a preview, then sees the result.
+//! time span, and reviews a preview. After the undo, the preview of the same span shows what is left.
 
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Form, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
@@ -12,8 +12,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::confirm::describe_error;
+use super::form::PageForm;
 use super::session::{self, SignedInMember};
-use super::{BackendState, render_message, render_page};
+use super::{BackendState, render_message, render_page, text};
 use crate::backend::undo::{
     RevertEffect, UndoArea, UndoConflict, UndoError, UndoMode, UndoOutcome, UndoSelection, WritingClient,
 };
@@ -34,35 +35,27 @@ pub(super) fn routes() -> Router<BackendState> {
     Router::new().route(PATH, get(show_undo).post(submit_undo))
 }
 
-#[derive(Deserialize)]
-struct UndoQuery {
-    client: Option<String>,
-}
-
 /// The fields of the form, as submitted.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct UndoForm {
     csrf: String,
-    /// Either `look` (preview) or `undo`.
-    decision: String,
     client: String,
     from: String,
     to: String,
 }
 
+/// Renders the form, or a preview if the address contains a time span.
 async fn show_undo(
     State(pages): State<BackendState>,
     member: SignedInMember,
-    Query(query): Query<UndoQuery>,
+    Query(query): Query<UndoForm>,
 ) -> Response {
     let now = pages.web.provider().environment().now();
-    let submitted = UndoForm {
-        client: query.client.unwrap_or_default(),
-        from: format_moment(now.minus(DAY)),
-        to: format_moment(now),
-        ..UndoForm::default()
-    };
+    if !query.from.is_empty() || !query.to.is_empty() {
+        return run_undo(&pages, &member, &query, UndoMode::Preview).await;
+    }
+    let submitted = UndoForm { from: format_moment(now.minus(DAY)), to: format_moment(now), ..query };
     render_form(&pages, &member, &submitted, None).await
 }
 
@@ -86,12 +79,7 @@ async fn render_form(
         return render_message(StatusCode::OK, TITLE, Some(member), text, Some((PATH, "Select another one")));
     }
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    render_page(
-        status,
-        TITLE,
-        Some(member),
-        &render_fields(&clients, submitted, wrong, &member.csrf().hidden_field()),
-    )
+    render_page(status, TITLE, Some(member), &render_fields(&clients, submitted, wrong))
 }
 
 /// Returns the name of a client that wrote data for the member, if it is in the list.
@@ -101,30 +89,25 @@ fn client_name<'c>(clients: &'c [WritingClient], chosen: &str) -> Option<&'c str
 
 const TITLE: &str = "Undo an application's changes";
 
-fn render_fields(
-    clients: &[WritingClient],
-    submitted: &UndoForm,
-    wrong: Option<&str>,
-    csrf: &Markup,
-) -> Markup {
+fn render_fields(clients: &[WritingClient], submitted: &UndoForm, wrong: Option<&str>) -> Markup {
     let UndoForm { client: chosen, from, to, .. } = submitted;
     let moment = |name: &str, label: &str, value: &str| {
         html! {
             label for=(name) { (label) }
             input id=(name) type="text" name=(name) value=(value) maxlength="40" autocomplete="off"
-                aria-describedby="hint";
+                autofocus[wrong.is_some() && name == "from"] aria-invalid=[wrong.map(|_| "true")]
+                aria-describedby=(if wrong.is_some() { "error hint" } else { "hint" });
         }
     };
     html! {
-        form method="post" action=(PATH) {
-            (csrf)
+        form .card method="get" action=(PATH) {
             @if let Some(wrong) = wrong {
-                p .error role="alert" { (wrong) }
+                p #error .field-error role="alert" { (wrong) }
             }
             label for="client" { "Application" }
             select #client name="client" {
                 @for WritingClient { client, name } in clients {
-                    option value=(client) selected[client.as_str() == chosen] { (name) }
+                    option value=(client) selected[client.as_str() == chosen] { (text::isolate(name)) }
                 }
             }
             (moment("from", "From", from))
@@ -134,7 +117,7 @@ fn render_fields(
                 "Entries are restored to their state before the changes. Entries that you or others changed since stay \
                  unchanged. You see a preview first."
             }
-            p .actions { button type="submit" name="decision" value="look" { "Preview" } }
+            p .actions { button type="submit" { "Preview" } }
         }
     }
 }
@@ -142,24 +125,28 @@ fn render_fields(
 async fn submit_undo(
     State(pages): State<BackendState>,
     member: SignedInMember,
-    Form(submitted): Form<UndoForm>,
+    PageForm(submitted): PageForm<UndoForm>,
 ) -> Response {
     if let Err(response) = member.check_csrf(&submitted.csrf) {
         return *response;
     }
-    let mode = match submitted.decision.as_str() {
-        "look" => UndoMode::Preview,
-        "undo" => UndoMode::Apply,
-        _ => return session::forged_form_page(Some(&member)),
-    };
+    run_undo(&pages, &member, &submitted, UndoMode::Apply).await
+}
+
+async fn run_undo(
+    pages: &BackendState,
+    member: &SignedInMember,
+    submitted: &UndoForm,
+    mode: UndoMode,
+) -> Response {
     let (Some(from), Some(to)) =
         (parse_moment(&submitted.from, SpanEdge::Begin), parse_moment(&submitted.to, SpanEdge::End))
     else {
         let message = "Invalid time: write it like 2026-11-22 or 2026-11-22 09:30.";
-        return render_form(&pages, &member, &submitted, Some(message)).await;
+        return render_form(pages, member, submitted, Some(message)).await;
     };
     if from > to {
-        return render_form(&pages, &member, &submitted, Some("The end is before the beginning.")).await;
+        return render_form(pages, member, submitted, Some("The end is before the beginning.")).await;
     }
     // Writes after the preview are not undone.
     let to = to.min(pages.web.provider().environment().now());
@@ -170,7 +157,7 @@ async fn submit_undo(
         Ok(Ok(_)) => {}
         Ok(Err(code)) => {
             let text = describe_error(code);
-            return render_message(StatusCode::FORBIDDEN, "Not undone", Some(&member), text, None);
+            return render_message(StatusCode::FORBIDDEN, "Not undone", Some(member), text, None);
         }
         Err(error) => return session::error_page(&error),
     }
@@ -179,41 +166,41 @@ async fn submit_undo(
         Err(error) => return session::error_page(&error),
     };
     let Some(name) = client_name(&clients, &submitted.client) else {
-        return render_form(&pages, &member, &submitted, None).await;
+        return render_form(pages, member, submitted, None).await;
     };
     let client = ClientId::new(submitted.client.as_str());
     let writes = UndoSelection { client, member: member.member().clone(), from, to };
     let span = UndoSpan { name, clients: &clients, client: &submitted.client, from, to };
-    let again = format!("{PATH}?client={}", submitted.client);
+    let again = format!("{PATH}?client={}", session::percent_encode(&submitted.client));
     match pages.backend.undo_writes(writes, &UndoArea::ALL, mode).await {
+        Ok(outcomes) if mode == UndoMode::Preview => {
+            let body = render_outcomes(&outcomes, &span, &member.csrf().hidden_field());
+            render_page(StatusCode::OK, "Undo these changes?", Some(member), &body)
+        }
+        // The preview of the same span shows what is left.
         Ok(outcomes) => {
-            let title = if mode == UndoMode::Preview { "Undo these changes?" } else { "Undone" };
-            render_page(
-                StatusCode::OK,
-                title,
-                Some(&member),
-                &render_outcomes(&outcomes, mode, &span, &member.csrf().hidden_field()),
-            )
+            let done = outcomes.iter().filter(|outcome| outcome.result.is_ok()).count();
+            member.redirect_with(&span.preview_path(), &describe_counts(done, outcomes.len() - done))
         }
         Err(UndoError::InProgress) => {
             let text = "A preview or undo is already running for you, perhaps in another window. Wait a moment, \
                         then try again.";
             let status = StatusCode::TOO_MANY_REQUESTS;
-            render_message(status, "Please wait", Some(&member), text, Some((&again, "Try again")))
+            render_message(status, "Please wait", Some(member), text, Some((&again, "Try again")))
         }
         Err(UndoError::Interrupted(error)) => {
             tracing::error!(%error, "undo interrupted");
             let text =
                 "The undo was interrupted: some changes are undone already. Preview again to continue.";
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            render_message(status, "Not finished", Some(&member), text, Some((&again, "Preview again")))
+            render_message(status, "Not finished", Some(member), text, Some((&again, "Preview again")))
         }
         Err(UndoError::JournalTruncated(floor)) => {
             let earliest = floor.plus(MINUTE - Duration::from_millis(1)).to_the_minute();
             let begin = format!("Changes before {earliest} are no longer recorded: begin then, or later.");
             let message =
                 if mode == UndoMode::Apply { format!("Nothing was undone. {begin}") } else { begin };
-            render_form(&pages, &member, &submitted, Some(&message)).await
+            render_form(pages, member, submitted, Some(&message)).await
         }
         Err(UndoError::Store(error)) => session::error_page(&error),
     }
@@ -228,36 +215,59 @@ struct UndoSpan<'a> {
     to: Moment,
 }
 
-fn render_outcomes(outcomes: &[UndoOutcome], mode: UndoMode, span: &UndoSpan<'_>, csrf: &Markup) -> Markup {
+impl UndoSpan<'_> {
+    /// Returns the path of the preview.
+    fn preview_path(&self) -> String {
+        let [client, from, to] =
+            [self.client, &self.from.to_string(), &self.to.to_string()].map(session::percent_encode);
+        format!("{PATH}?client={client}&from={from}&to={to}")
+    }
+}
+
+/// Describes the numbers of entries that were undone and that stay unchanged.
+fn describe_counts(done: usize, kept: usize) -> String {
+    let mut message = match done {
+        1 => "1 change is undone.".to_owned(),
+        done => format!("{done} changes are undone."),
+    };
+    if kept > 0 {
+        message.push_str(&format!(" {kept} stay as they are, for the reasons below."));
+    }
+    message
+}
+
+fn render_outcomes(outcomes: &[UndoOutcome], span: &UndoSpan<'_>, csrf: &Markup) -> Markup {
     let UndoSpan { name, clients, client, from, to } = span;
     let (done, stays): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.result.is_ok());
-    let is_preview = mode == UndoMode::Preview;
     html! {
         p {
-            "Changes that " strong { (name) } " made for you from " time datetime=(from) { (from.to_the_minute()) } " to "
-            time datetime=(to) { (to.to_the_minute()) } "."
+            "Changes that " (text::name(name)) " made for you from " (text::time(*from)) " to " (text::time(*to)) "."
         }
         @if outcomes.is_empty() {
             p { "There is nothing to undo." }
         }
         @if !done.is_empty() {
-            h2 { @if is_preview { "Would be undone" } @else { "Undone" } " (" (done.len()) ")" }
-            (render_outcome_list(&done, clients))
+            section .card {
+                h2 { "Would be undone (" (done.len()) ")" }
+                (render_outcome_list(&done, clients))
+            }
         }
         @if !stays.is_empty() {
-            h2 { @if is_preview { "Would stay unchanged" } @else { "Unchanged" } " (" (stays.len()) ")" }
-            (render_outcome_list(&stays, clients))
+            section .card {
+                h2 { "Stays unchanged (" (stays.len()) ")" }
+                (render_outcome_list(&stays, clients))
+            }
         }
-        @if is_preview && !done.is_empty() {
+        @if !done.is_empty() {
             form method="post" action=(PATH) {
                 (csrf)
                 input type="hidden" name="client" value=(client);
                 input type="hidden" name="from" value=(from);
                 input type="hidden" name="to" value=(to);
-                p .actions { button type="submit" name="decision" value="undo" { "Undo" } }
+                p .actions { button type="submit" { "Undo" } }
             }
         }
-        p { a href={ (PATH) "?client=" (client) } { "Select another period" } }
+        p { a href={ (PATH) "?client=" (session::percent_encode(client)) } { "Select another period" } }
     }
 }
 
@@ -265,7 +275,7 @@ fn render_outcome_list(outcomes: &[&UndoOutcome], clients: &[WritingClient]) -> 
     html! {
         ul {
             @for UndoOutcome { area, name, result, .. } in outcomes.iter().take(MAX_LISTED) {
-                li { strong { (name) } ", " (area_label(*area)) ": " (describe_end(result, clients)) }
+                li { (text::name(name)) ", " (area_label(*area)) ": " (text::sanitize(&describe_end(result, clients))) }
             }
             @if outcomes.len() > MAX_LISTED { li { "and " (outcomes.len() - MAX_LISTED) " more" } }
         }

@@ -334,7 +334,10 @@ pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str,
     let page = open_page(base, "/device", &session).await.text().await.unwrap();
     let form = format!("csrf={}&user_code={user_code}&decision=approve", token(&page));
     let approved = submit(base, "/device/decision", &session, form).await;
-    assert_eq!(approved.status(), 200);
+    assert_eq!(approved.status(), 303);
+    let result = approved.headers()["location"].to_str().unwrap();
+    let page = open_page(base, result, &session).await.text().await.unwrap();
+    assert!(page.contains("<h1>Connected</h1>"), "{page}");
 }
 
 /// Signs in on the pages of a service and returns the session cookie.

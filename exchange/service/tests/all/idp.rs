@@ -1,6 +1,7 @@
 //! Tests of the identity provider over HTTP, with valid, invalid and forged requests.
 #![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
+mod account;
 mod admin;
 mod clients_page;
 mod device;

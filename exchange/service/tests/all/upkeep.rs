@@ -82,6 +82,12 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "SELECT group_concat(member) FROM draft",
     ),
     (
+        "handled-requests",
+        "INSERT INTO handled_request (id, member, outcome, expires_at) VALUES
+         ('1', 'old', '', :now), ('2', 'kept', '', :now + 1)",
+        "SELECT group_concat(member) FROM handled_request",
+    ),
+    (
         "reviews",
         "INSERT INTO review (id, member, content, expires_at) VALUES ('1', 'old', '', :now), ('2', 'kept', '', :now + 1)",
         "SELECT group_concat(member) FROM review",
@@ -112,6 +118,13 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "INSERT INTO session (hash, member, auth_time, expires_at) VALUES
          (x'01', 'old', 0, :now - 86400000), (x'02', 'kept', 0, :now - 86400000 + 1)",
         "SELECT group_concat(member) FROM session",
+    ),
+    (
+        "password-resets",
+        "INSERT INTO member (id, name, state, created_at) VALUES ('old', 'O', 'active', 0), ('kept', 'K', 'active', 0);
+         INSERT INTO password_reset (hash, member, expires_at) VALUES
+         (x'01', 'old', :now), (x'02', 'kept', :now + 1)",
+        "SELECT group_concat(member) FROM password_reset",
     ),
     (
         "connections-over",
@@ -221,7 +234,7 @@ fn failed_task_is_counted_and_blocks_no_other() {
     metrics::with_local_recorder(&recorder, || {
         runtime.block_on(async {
             let harness = UpkeepHarness::new();
-            harness.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
+            harness.sql("INSERT INTO session (hash, member, auth_time, expires_at, ended_at) VALUES (x'01', 'm', 0, 0, NULL)").await;
             harness.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
             assert_eq!(harness.upkeep.run_due_tasks().await.len(), TASKS.len() - 1);
             assert!(harness.run_round("cursors").await.is_none());
@@ -303,7 +316,7 @@ async fn lost_lease_stops_the_round() {
     let harness = UpkeepHarness::new();
     harness
         .sql(
-            "INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL);
+            "INSERT INTO session (hash, member, auth_time, expires_at, ended_at) VALUES (x'01', 'm', 0, 0, NULL);
              INSERT INTO cursor_vector (hash, vector, used_at) VALUES (x'01', x'', 0);
              CREATE TRIGGER taken AFTER DELETE ON cursor_vector BEGIN
              UPDATE lease SET holder = 'somebody else'; END",

@@ -7,7 +7,7 @@ use exchange_client::{
     api::{Contract as _, calls::BlueprintsReadOptions, scopes::Scope, types::BlueprintChangeSet},
 };
 use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, exchange_address, identity, sign_in};
-use exchange_service::sandbox::Sandbox;
+use exchange_service::sandbox::{Sandbox, SandboxAction};
 
 /// A fixture: a sandbox with a signed-in member.
 struct TransportFixture {
@@ -101,7 +101,10 @@ async fn wrong_clock_is_corrected() {
 /// ERR-15, CLI-04: a suspended client gets one rejection and sends no further request.
 #[tokio::test]
 async fn suspended_client_stops() {
-    let fixture = TransportFixture::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
+    let fixture = TransportFixture::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
+    // A suspended client cannot be connected, so the client is suspended after the sign-in.
+    let suspend = SandboxAction::Suspend { client: "sandbox-client".to_owned(), suspended: true };
+    fixture.sandbox.act("sandbox-admin", suspend).await.unwrap();
     let error = fixture.units().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert!(error.to_string().starts_with("this program is suspended at the exchange"), "{error}");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Map;
+use exchange_api::ChangeCounts;
 use exchange_api::error_responses::PlainCode;
 use exchange_api::types::{
     AddBlueprint, BlueprintChangeSet, BlueprintOp, CatalogKey, ChangeResult, ItemRef, Provenance,
@@ -14,6 +15,7 @@ use super::super::Backend;
 use super::super::blueprints::BlueprintArea;
 use super::super::change::ResolvedBatch;
 use super::super::connection::format_timestamp;
+use super::super::handled::{self, HandledOutcome};
 use super::super::handler_error::HandlerError;
 use super::StagedDraft;
 use super::blueprints::{BlueprintMatch, BlueprintRow, earlier_moment};
@@ -61,6 +63,20 @@ pub enum AcceptOutcome {
     /// There is no such review: it was accepted, discarded or replaced, it has expired, or it is of the other
     /// kind.
     NotFound,
+}
+
+impl AcceptOutcome {
+    /// Returns the result that the review's page shows from now on, if the review was accepted.
+    fn to_handled(&self) -> Option<HandledOutcome> {
+        match self {
+            Self::Blueprints(result) => {
+                let ChangeCounts { applied, unchanged, not_applied } = result.counts();
+                Some(HandledOutcome::BlueprintsAdded { applied, unchanged, not_applied })
+            }
+            Self::Refinery => Some(HandledOutcome::RefinerySaved),
+            _ => None,
+        }
+    }
 }
 
 impl Backend {
@@ -223,6 +239,9 @@ impl Backend {
             members::find_acting_member(connection, &member)??;
             let client = stored.client.as_ref();
             let taken = write(&backend, connection, &member, client)?;
+            if let Some(outcome) = taken.to_handled() {
+                handled::record_outcome(connection, &member, &id, &outcome, stored.expires_at)?;
+            }
             let detail = match client {
                 Some(_) => "a draft, by the member",
                 None => "a file, by the member",

@@ -94,7 +94,7 @@ fn match_reference(index: &CatalogueIndex, reference: &ItemRef) -> BlueprintMatc
 }
 
 /// Returns a label that a person may recognize: the name or, without a name, the first key.
-fn reference_label(reference: &ItemRef) -> String {
+pub(crate) fn reference_label(reference: &ItemRef) -> String {
     let ItemRef { bt, sc_record, sc_guid, uex_id, loc_key, name, .. } = reference;
     let texts = [name, &bt.as_ref().map(ToString::to_string), sc_record, sc_guid];
     let text = texts.into_iter().flatten().next().cloned();

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange_api::types::ItemRef;
+use exchange_api::types::{DraftKind, ItemRef};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::super::Backend;
 use super::super::confirm::HandoffToken;
+use super::super::handled::{self, HandledOutcome};
 use super::blueprints::{BlueprintMatch, BlueprintRow, merge_rows};
 use super::file::{self, ImportError};
 use super::refinery::RefineryPanel;
@@ -186,7 +187,10 @@ impl Backend {
     pub async fn discard_review(&self, member: &MemberId, id: &str) -> Result<bool, StoreError> {
         let (backend, member, id) = (self.clone(), member.clone(), id.to_owned());
         let discard = move |connection: &Connection| {
-            Ok(remove_review(connection, &member, &id, backend.environment.now())?.is_some())
+            let removed = remove_review(connection, &member, &id, backend.environment.now())?;
+            let Some(StoredReview { expires_at, .. }) = removed else { return Ok(false) };
+            handled::record_outcome(connection, &member, &id, &HandledOutcome::ReviewDiscarded, expires_at)?;
+            Ok(true)
         };
         self.store.write(discard).await
     }
@@ -214,6 +218,40 @@ impl Backend {
         connection.prepare_cached(sql)?.execute(params![member, sql_limit(MAX_OPEN_REVIEWS)])?;
         Ok(id)
     }
+}
+
+/// A review in the list of what awaits the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenReview {
+    /// The id of the review's page.
+    pub id: String,
+    /// The registered name of the client that sent the draft; `None` for an imported file.
+    pub from: Option<String>,
+    /// The kind of the draft.
+    pub kind: DraftKind,
+    /// The time at which the review expires.
+    pub expires_at: Moment,
+}
+
+/// Lists the reviews of a member that have not expired, newest first.
+///
+/// # Errors
+/// Returns a [`StoreError`] if the database fails.
+pub(crate) fn list_reviews(
+    connection: &Connection,
+    member: &MemberId,
+    now: Moment,
+) -> Result<Vec<OpenReview>, StoreError> {
+    let sql = "SELECT r.id, coalesce(c.name, r.client), r.content ->> 'kind' = 'refinery', r.expires_at \
+               FROM review r LEFT JOIN client c ON c.id = r.client \
+               WHERE r.member = ?1 AND r.expires_at > ?2 ORDER BY r.number DESC";
+    let mut rows = connection.prepare_cached(sql)?;
+    let rows = rows.query_map(params![member, now.as_millis()], |row| {
+        let kind = if row.get(2)? { DraftKind::Refinery } else { DraftKind::Blueprint };
+        let expires_at = Moment::from_millis(row.get(3)?);
+        Ok(OpenReview { id: row.get(0)?, from: row.get(1)?, kind, expires_at })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn holds_blueprint(connection: &Connection, member: &MemberId, product: &str) -> Result<bool, StoreError> {

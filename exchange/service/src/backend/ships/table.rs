@@ -105,6 +105,17 @@ pub(super) fn count_ships(connection: &Connection, member: &MemberId) -> Result<
     store::query_count(connection, sql, [member])
 }
 
+/// Returns the name and the type of a member's ship.
+pub(super) fn ship_name(
+    connection: &Connection,
+    member: &MemberId,
+    id: &str,
+) -> Result<Option<(Option<String>, String)>, StoreError> {
+    let sql = "SELECT name, ship_type FROM ship WHERE id = ?1 AND member = ?2";
+    let mut one = connection.prepare_cached(sql)?;
+    Ok(one.query_row(params![id, member], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
 /// Writes decided changes to ships. Links are deleted before others are added, because an external id can
 /// move between ships within one batch.
 pub(super) fn write_ships(

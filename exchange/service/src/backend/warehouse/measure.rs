@@ -65,6 +65,15 @@ impl Measure {
         amount.min(self.max_amount())
     }
 
+    /// Formats an amount with its unit for a person.
+    pub(crate) fn format_amount(self, amount: i64) -> String {
+        match self {
+            Self::Scu => format!("{} SCU", trimmed_decimal(self.clamp_amount(amount), 3).to_json_text()),
+            Self::Piece if amount == 1 => "1 piece".to_owned(),
+            Self::Piece => format!("{amount} pieces"),
+        }
+    }
+
     /// Converts an amount into the contract's quantity, limited to the maximum and without trailing zeros.
     ///
     /// # Errors

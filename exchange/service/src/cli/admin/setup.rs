@@ -70,6 +70,10 @@ pub(super) struct TermsArgs {
     /// The version that members must accept. Without it, the command shows the current version.
     #[arg(conflicts_with = "none")]
     version: Option<String>,
+    /// A file with the text of the version, which members read before they accept it. An empty line separates
+    /// paragraphs.
+    #[arg(long, value_name = "FILE", requires = "version")]
+    text: Option<PathBuf>,
     /// Require no terms from now on.
     #[arg(long)]
     none: bool,
@@ -134,9 +138,17 @@ pub(super) fn run_terms(
     admin: &AdminContext<'_>,
     args: TermsArgs,
 ) -> Result<CommandOutput, AdminError> {
-    let TermsArgs { version, none } = args;
+    let TermsArgs { version, text, none } = args;
+    let text =
+        text.map(|file| read_document(&file, |text| Ok((file.clone(), text.to_owned())))).transpose()?;
     if none || version.is_some() {
-        edit_store(folder, |store| admin::set_terms(store, admin, version.as_deref()))?;
+        edit_store(folder, |store| {
+            if let (Some(version), Some((file, text))) = (&version, &text) {
+                let stored = admin::set_terms_text(store, admin, version, text);
+                stored.map_err(|error| with_file(file, error))?;
+            }
+            admin::set_terms(store, admin, version.as_deref())
+        })?;
     }
     let version = inspect_store(folder, admin::current_terms)?;
     let text = match &version {

@@ -1,9 +1,9 @@
 //! Renders the rows of a blueprint review: new blueprints, blueprints that the member already holds, and
 //! names without a match.
 
-use exchange_api::{ChangeCounts, types::ChangeResult};
 use maud::{Markup, html};
 
+use super::super::text;
 use crate::backend::drafts::{BlueprintChoice, MatchedBlueprint, UnmatchedBlueprint};
 use crate::time::Moment;
 
@@ -22,12 +22,12 @@ pub(super) fn render_rows(
         }
         @if !new.is_empty() {
             h2 { "New (" (new.len()) ")" }
-            ul .rows {
+            ul .list {
                 @for MatchedBlueprint { number, name, acquired_at } in new {
                     li {
                         label .check {
                             input type="checkbox" name="take" value=(number) checked[is_taken(*number)];
-                            span { (name) (render_since(*acquired_at)) }
+                            span { (text::name(name)) (render_since(*acquired_at)) }
                         }
                     }
                 }
@@ -36,17 +36,17 @@ pub(super) fn render_rows(
         @if !unmatched.is_empty() {
             h2 { "Not recognized (" (unmatched.len()) ")" }
             p .hint { "Select the blueprint for each name. Rows without a selection are skipped." }
-            ul .rows {
+            ul .list {
                 @for row in unmatched { li { (render_pick(row, picked(row.number))) } }
             }
             @if !products.is_empty() {
-                datalist id="products" { @for name in products { option value=(name); } }
+                datalist id="products" { @for name in products { option value=(text::sanitize(name)); } }
             }
         }
         @if !held.is_empty() {
             details {
                 summary { "You already have " (held.len()) " of them" }
-                ul { @for name in held { li { (name) } } }
+                ul { @for name in held { li { (text::sanitize(name)) } } }
             }
         }
     }
@@ -56,7 +56,7 @@ fn render_pick(row: &UnmatchedBlueprint, picked: Option<&str>) -> Markup {
     let UnmatchedBlueprint { number, name, acquired_at, suggestions } = row;
     let field = format!("pick-{number}");
     html! {
-        label for=(field) { (name) (render_since(*acquired_at)) }
+        label for=(field) { (text::name(name)) (render_since(*acquired_at)) }
         @if suggestions.is_empty() {
             input id=(field) type="text" name=(field) value=[picked] list="products" maxlength="200"
                 autocomplete="off" placeholder="Name, or empty to skip";
@@ -79,8 +79,7 @@ fn render_since(acquired_at: Option<Moment>) -> Markup {
 }
 
 /// Describes the result to the member in sentences.
-pub(super) fn describe_result(result: &ChangeResult) -> String {
-    let ChangeCounts { applied, unchanged, not_applied } = result.counts();
+pub(super) fn describe_counts(applied: i64, unchanged: i64, not_applied: i64) -> String {
     let mut message = match applied {
         1 => "1 blueprint was added.".to_owned(),
         applied => format!("{applied} blueprints were added."),

@@ -32,13 +32,14 @@ async fn show_form(member: SignedInMember) -> Response {
 fn render_form(member: &SignedInMember, error: Option<&str>, status: StatusCode) -> Response {
     let body = html! {
         p { "Select a blueprint file that an application created. You can review its contents before anything is changed." }
-        @if let Some(error) = error {
-            p #error .error role="alert" { (error) }
-        }
-        form method="post" action=(PATH) enctype="multipart/form-data" {
+        form .card method="post" action=(PATH) enctype="multipart/form-data" {
             (member.csrf().hidden_field())
             label for="file" { "File" }
+            @if let Some(error) = error {
+                p #error .field-error role="alert" { (error) }
+            }
             input #file type="file" name="file" accept=".json,application/json" required
+                autofocus[error.is_some()] aria-invalid=[error.map(|_| "true")]
                 aria-describedby=(if error.is_some() { "error hint" } else { "hint" });
             p #hint .hint { "JSON, at most 8 MiB and 2000 blueprints." }
             p .actions { button type="submit" { "Next" } }

@@ -1,15 +1,16 @@
 //! The form of a refinery review, and the page of the member's saved orders (WEB-10).
 
 use axum::Router;
-use axum::extract::{Form, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::super::form::PageForm;
 use super::super::session::{self, SignedInMember};
-use super::super::{BackendState, render_message, render_page};
+use super::super::{BackendState, render_message, render_page, text};
 use super::ReviewFields;
 use crate::backend::drafts::{
     FurtherOrder, PanelRow, RefineryGood, RefineryOrder, RefineryPanel, SavedOrder, format_thousandths,
@@ -20,9 +21,10 @@ const MAX_ROWS: usize = 100;
 
 /// The path of the page of saved orders.
 pub(in crate::web) const PATH: &str = "/refinery-orders";
+const DELETE_PATH: &str = "/refinery-orders/delete";
 
 pub(super) fn routes() -> Router<BackendState> {
-    Router::new().route(PATH, get(list_orders).post(delete_order))
+    Router::new().route(PATH, get(list_orders).post(delete_order)).route(DELETE_PATH, get(show_question))
 }
 
 /// Renders the form fields with their current values.
@@ -30,11 +32,11 @@ pub(super) fn render_fields(panel: &RefineryPanel, materials: &[String], places:
     let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
     html! {
         @if !further.is_empty() {
-            div .warning role="note" {
+            div .note.warning role="note" {
                 p { "Only the first order can be saved. These are left out:" }
                 ul {
                     @for FurtherOrder { panel, location, goods } in further {
-                        li { (panel) @if !location.is_empty() { ", " (location) } ", " (count_rows(*goods)) }
+                        li { (text::sanitize(panel)) @if !location.is_empty() { ", " (text::sanitize(location)) } ", " (count_rows(*goods)) }
                     }
                 }
             }
@@ -44,7 +46,7 @@ pub(super) fn render_fields(panel: &RefineryPanel, materials: &[String], places:
             aria-describedby=[read_location.as_ref().map(|_| "read-location")];
         @if let Some(read) = read_location {
             p #read-location .hint {
-                "The application read “" (read) "”, which is not a place of the warehouse. Select one, or leave it empty."
+                "The application read " (text::quoted(read)) ", which is not a place of the warehouse. Select one, or leave it empty."
             }
         }
         label for="method" { "Method" }
@@ -144,37 +146,75 @@ async fn list_orders(State(pages): State<BackendState>, member: SignedInMember) 
         let text = "You have no refinery orders. Connected applications can prepare one for you to review.";
         return render_message(StatusCode::OK, "Your refinery orders", Some(&member), text, None);
     }
-    let body = html! { @for order in &orders { (render_order(order, member.csrf().hidden_field())) } };
+    let body = html! {
+        @for order in &orders {
+            article .card {
+                (render_order(order))
+                p .actions {
+                    a .button.danger.small href={ (DELETE_PATH) "?order=" (session::percent_encode(&order.id)) } {
+                        "Delete" span .visually-hidden { " the order of " (text::time(order.saved_at)) }
+                    }
+                }
+            }
+        }
+    };
     render_page(StatusCode::OK, "Your refinery orders", Some(&member), &body)
 }
 
-fn render_order(saved: &SavedOrder, csrf: Markup) -> Markup {
-    let SavedOrder { id, saved_at, location, order, names } = saved;
+fn render_order(saved: &SavedOrder) -> Markup {
+    let SavedOrder { saved_at, location, order, names, .. } = saved;
     let RefineryOrder { method, minutes, expenses, goods, .. } = order;
     html! {
-        article {
-            h2 { (location.as_deref().unwrap_or("Without a place")) }
-            p .hint { "Saved " time datetime=(saved_at) { (saved_at.to_the_minute()) } }
-            ul {
-                @if let Some(method) = method { li { "Method: " (method) } }
-                @if let Some(minutes) = minutes { li { "Duration: " (minutes) " minutes" } }
-                @if let Some(expenses) = expenses { li { "Expenses: " (expenses) " aUEC" } }
-            }
-            ul {
-                @for (name, good) in names.iter().zip(goods) { li { (render_good(name, good)) } }
-            }
-            form method="post" action=(PATH) {
-                (csrf)
-                button .plain type="submit" name="delete" value=(id) { "Delete" }
-            }
+        h2 { @match location { Some(name) => (text::name(name)), None => "Without a place" } }
+        p .hint { "Saved " (text::time(*saved_at)) }
+        dl .facts {
+            @if let Some(method) = method { dt { "Method" } dd { (text::sanitize(method)) } }
+            @if let Some(minutes) = minutes { dt { "Duration" } dd { (minutes) " minutes" } }
+            @if let Some(expenses) = expenses { dt { "Expenses" } dd { (expenses) " aUEC" } }
+        }
+        ul {
+            @for (name, good) in names.iter().zip(goods) { li { (render_good(name, good)) } }
         }
     }
+}
+
+#[derive(Deserialize)]
+struct DeleteQuery {
+    #[serde(default)]
+    order: String,
+}
+
+/// Renders the question before an order is deleted, which cannot be undone.
+async fn show_question(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Query(query): Query<DeleteQuery>,
+) -> Response {
+    let orders = match pages.backend.refinery_orders(member.member()).await {
+        Ok(orders) => orders,
+        Err(error) => return session::error_page(&error),
+    };
+    // In the meantime, the order was deleted, for example in another tab.
+    let Some(order) = orders.iter().find(|order| order.id == query.order) else {
+        return Redirect::to(PATH).into_response();
+    };
+    let body = html! {
+        form .card method="post" action=(PATH) {
+            (member.csrf().hidden_field())
+            (render_order(order))
+            p .actions {
+                button .danger type="submit" name="delete" value=(order.id) { "Delete this order" }
+                a .button.plain href=(PATH) { "Keep it" }
+            }
+        }
+    };
+    render_page(StatusCode::OK, "Delete this refinery order?", Some(&member), &body)
 }
 
 fn render_good(name: &str, good: &RefineryGood) -> Markup {
     let RefineryGood { input, output, quality, refine, .. } = good;
     html! {
-        strong { (name) } ": " (format_thousandths(*input))
+        (text::name(name)) ": " (format_thousandths(*input))
         @if let Some(output) = output { " into " (format_thousandths(*output)) }
         @if let Some(quality) = quality { ", quality " (quality) }
         @if !refine { ", not refined" }
@@ -192,14 +232,14 @@ struct DeleteOrderForm {
 async fn delete_order(
     State(pages): State<BackendState>,
     member: SignedInMember,
-    Form(form): Form<DeleteOrderForm>,
+    PageForm(form): PageForm<DeleteOrderForm>,
 ) -> Response {
     if let Err(response) = member.check_csrf(&form.csrf) {
         return *response;
     }
     match pages.backend.delete_refinery_order(member.member(), &form.delete).await {
         // If the order was already deleted, the next page does not list it.
-        Ok(_) => Redirect::to(PATH).into_response(),
+        Ok(_) => member.redirect_with(PATH, "The refinery order is deleted."),
         Err(error) => session::error_page(&error),
     }
 }

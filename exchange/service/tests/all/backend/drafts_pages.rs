@@ -138,7 +138,7 @@ async fn draft_is_reviewed_and_accepted() {
     assert!(
         path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff token"))
     );
-    mine.open(&link).await.expect(404, "already opened, accepted or discarded");
+    mine.open(&link).await.expect(404, "the draft was opened before");
     let page = mine.open(&path).await.expect(200, "&lt;i&gt;Mallory&lt;/i&gt;");
     let page =
         page.expect(200, "&lt;b&gt;Unheard&lt;/b&gt;").expect(200, "since <time datetime=\"2026-02-03\">");
@@ -176,7 +176,8 @@ async fn draft_is_reviewed_and_accepted() {
         ("pick-2", "sandbox LEGS"),
         ("pick-3", "BP_KNIFE"),
     ];
-    submit(&chosen).await.expect(200, "3 blueprints were added.");
+    assert_eq!(submit(&chosen).await.redirect_target(), path);
+    mine.open(&path).await.expect(200, "3 blueprints were added.");
     let import = "Text(\"import\")";
     let expected = [
         format!("Text(\"BP_KNIFE\") Null {import}"),
@@ -184,7 +185,8 @@ async fn draft_is_reviewed_and_accepted() {
         format!("Text(\"BP_RIFLE\") Integer(1770091506000) {import}"),
     ];
     assert_eq!(blueprints(&fixture).await, expected);
-    submit(&chosen).await.expect(404, "Nothing to review");
+    // In a second tab, the page shows what was done.
+    submit(&chosen).await.expect(200, "3 blueprints were added.");
     let (items, _) = fixture.page(&first(), READ, &mut cursor).await;
     assert_eq!(items.len(), 3);
     assert_eq!(items[0]["provenance"], json!({ "source": "import" }));
@@ -240,9 +242,15 @@ async fn draft_is_accessible_only_to_its_member() {
         .expect(403, "not sent from its own page");
     mine.submit(&path, &[("csrf", &csrf), ("decision", "perhaps")]).await.expect(403, "its own page");
     assert_eq!(blueprints(&fixture).await, [""; 0]);
+    mine.open("/").await.expect(200, &path);
+    assert!(
+        !other_browser.open("/").await.text.contains(&path),
+        "the overview lists the member's own reviews"
+    );
+    assert_eq!(mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.redirect_target(), path);
     mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(200, "Nothing was changed");
-    mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(404, "Nothing to review");
-    mine.open(&path).await.expect(404, "Nothing to review");
+    mine.open(&path).await.expect(200, "Nothing was changed");
+    other_browser.open(&path).await.expect(404, "Nothing to review");
 }
 
 /// A review expires after a day, and a member has at most ten.
@@ -311,7 +319,8 @@ async fn uploaded_file_becomes_a_review() {
     let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "Your file contains the following.");
     let form = [("csrf", page.csrf()), ("decision", "take"), ("take", "0"), ("take", "1")];
-    mine.submit(&path, &form).await.expect(200, "2 blueprints were added.");
+    assert_eq!(mine.submit(&path, &form).await.redirect_target(), path);
+    mine.open(&path).await.expect(200, "2 blueprints were added.");
     let expected = [
         "Text(\"BP_HELMET\") Null Text(\"import\")",
         "Text(\"BP_RIFLE\") Integer(1770091506000) Text(\"import\")",
@@ -343,7 +352,8 @@ async fn accepts_2000_blueprints_in_one_change_set() {
     let page = mine.open(&path).await.expect(200, "New (2000)");
     let mut form = vec![("csrf", page.csrf()), ("decision", "take")];
     form.extend(page.values("take").into_iter().map(|number| ("take", number)));
-    mine.submit(&path, &form).await.expect(200, "2000 blueprints were added.");
+    assert_eq!(mine.submit(&path, &form).await.redirect_target(), path);
+    mine.open(&path).await.expect(200, "2000 blueprints were added.");
     assert_eq!(
         fixture.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
         ["Integer(1) Integer(2000)"]
@@ -366,7 +376,7 @@ async fn refinery_order_is_reviewed_and_stored() {
     let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
     let path = mine.open(&staged(&fixture, REFINERY, body).await).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
-    let read = "The application read “An &lt;unknown&gt; place”";
+    let read = "The application read “<bdi class=\"label\">An &lt;unknown&gt; place</bdi>”";
     assert!(page.text.contains(read), "{}", page.text);
     assert_eq!((page.values("location"), page.values("material-0")), (vec![""], vec!["Quanta Ore"]));
     assert!(
@@ -422,18 +432,23 @@ async fn refinery_order_is_reviewed_and_stored() {
         ("material-2", "Quanta Metal"),
         ("input-2", "1"),
     ];
+    assert_eq!(submit(&valid_fields).await.redirect_target(), "/refinery-orders");
     submit(&valid_fields).await.expect(200, "The refinery order is saved.");
-    submit(&valid_fields).await.expect(404, "Nothing to review");
-    let page = mine.open("/refinery-orders").await.expect(200, "<h2>Station</h2>");
+    let page = mine.open("/refinery-orders").await.expect(200, "<h2><bdi>Station</bdi></h2>");
     for message in [
-        "Duration: 754 minutes",
-        "<strong>Quanta Ore</strong>: 32.5 into 20",
-        "<strong>Quanta Metal</strong>: 1, not refined",
+        "<dt>Duration</dt><dd>754 minutes</dd>",
+        "<bdi>Quanta Ore</bdi>: 32.5 into 20",
+        "<bdi>Quanta Metal</bdi>: 1, not refined",
     ] {
         assert!(page.text.contains(message), "{message}: {}", page.text);
     }
     let other_browser = Browser::for_member(&fixture, "m-2").await;
     other_browser.open("/refinery-orders").await.expect(200, "You have no refinery orders");
+    let question = page.text.split("href=\"/refinery-orders/delete?order=").nth(1);
+    let question = question.and_then(|rest| rest.split('"').next()).expect("a link to the question");
+    let question = format!("/refinery-orders/delete?order={question}");
+    assert_eq!(other_browser.open(&question).await.redirect_target(), "/refinery-orders");
+    let page = mine.open(&question).await.expect(200, "Delete this refinery order?");
     let id = page
         .text
         .split("name=\"delete\" value=\"")
@@ -471,7 +486,7 @@ async fn refinery_orders_per_member_are_limited() {
     let form = [("csrf", &*csrf), ("decision", "take"), ("material-0", "Quanta Ore"), ("input-0", "1")];
     mine.submit(&path, &form).await.expect(409, "Too many refinery orders");
     fixture.sql("DELETE FROM refinery_order WHERE id = '7'").await;
-    mine.submit(&path, &form).await.expect(200, "The refinery order is saved.");
+    assert_eq!(mine.submit(&path, &form).await.redirect_target(), "/refinery-orders");
     // Of two concurrent reviews for the last free entry, only one is accepted.
     fixture.sql("DELETE FROM refinery_order WHERE id = '8'").await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
@@ -480,10 +495,10 @@ async fn refinery_orders_per_member_are_limited() {
     let (one, two) = tokio::join!(mine.submit(&path, &form), mine.submit(&other, &form));
     let mut ends = [one.status, two.status];
     ends.sort();
-    assert_eq!(ends, [200, 409]);
+    assert_eq!(ends, [303, 409]);
     assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
     // The rejected review stays open.
     fixture.sql("DELETE FROM refinery_order WHERE id = '9'").await;
     let left = if one.status == 409 { &path } else { &other };
-    mine.submit(left, &form).await.expect(200, "The refinery order is saved.");
+    assert_eq!(mine.submit(left, &form).await.redirect_target(), "/refinery-orders");
 }

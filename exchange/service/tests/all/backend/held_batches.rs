@@ -73,8 +73,9 @@ async fn held_batch_is_applied_once() {
     for _ in 0..2 {
         let shown = preview(&fixture, &handoff).await.expect("the preview succeeds");
         assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
-        assert_eq!((shown.removed.len(), shown.more_removed, shown.written), (6, 0, 1));
-        assert!(shown.removed.contains(&"Sandbox rifle".to_owned()));
+        let effects = &shown.description;
+        assert_eq!((effects.removed_count(), effects.written_count(), effects.refused.len()), (6, 1, 0));
+        assert!(effects.changes.iter().any(|change| change.removed && change.name == "Sandbox rifle"));
         assert_eq!((shown.result.dry_run, shown.result.counts().applied), (true, 7));
         assert_eq!(shown.expires_at, fixture.clock.now().plus(Duration::from_secs(1800)));
     }
@@ -131,7 +132,7 @@ async fn newer_batch_replaces_older_one_of_same_client() {
     let newer =
         handoff(&fixture.change(&second(), own_products().into_iter().take(5).map(remove).collect()).await);
     assert_eq!(preview(&fixture, &older).await, None);
-    assert_eq!(preview(&fixture, &newer).await.map(|shown| shown.removed.len()), Some(5));
+    assert_eq!(preview(&fixture, &newer).await.map(|shown| shown.description.removed_count()), Some(5));
     assert_eq!(
         preview(&fixture, &other_handoff).await.map(|shown| shown.client),
         Some("Second client".to_owned())
@@ -213,6 +214,13 @@ pub(super) async fn pages(fixture: &BackendFixture, member: &'static str) -> (ax
 
 /// Opens the page, or submits its form.
 async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>) -> (u16, String) {
+    let response = send(pages, path, form).await;
+    let status = response.status().as_u16();
+    let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a complete body");
+    (status, String::from_utf8(bytes.to_vec()).expect("valid UTF-8"))
+}
+
+async fn send(pages: &(axum::Router, String), path: &str, form: Option<String>) -> http::Response<Body> {
     let request = http::Request::builder().uri(path).header("Cookie", &pages.1);
     let request = match form {
         None => request.body(Body::empty()),
@@ -233,9 +241,14 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
             "every response has the header, also redirects and errors"
         );
     }
-    let status = response.status().as_u16();
-    let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a complete body");
-    (status, String::from_utf8(bytes.to_vec()).expect("valid UTF-8"))
+    response
+}
+
+/// Returns the target of a redirect.
+async fn redirect_target(pages: &(axum::Router, String), path: &str, form: Option<String>) -> String {
+    let response = send(pages, path, form).await;
+    assert_eq!(response.status(), 303);
+    response.headers()["location"].to_str().expect("a valid address").to_owned()
 }
 
 /// WEB-08, WRT-13: the page shows the effects as text. Only its own form can confirm or discard, and only
@@ -250,14 +263,19 @@ async fn confirmation_page_previews_then_applies_once() {
         url.strip_prefix("http://127.0.0.1:8080").expect("a URL of the web pages").to_owned()
     };
     let (own_pages, other_pages) = (pages(&fixture, "m-1").await, pages(&fixture, "m-2").await);
-    let path = held().await;
+    let link = held().await;
+    let path = redirect_target(&own_pages, &link, None).await;
+    assert!(path.starts_with("/held/") && !path.contains(link.rsplit('/').next().expect("a handoff token")));
     let (status, shown) = visit(&own_pages, &path, None).await;
     assert_eq!(status, 200);
     assert!(
-        shown.contains("&lt;b&gt;Mallory&lt;/b&gt;") && shown.contains("<li>Sandbox rifle</li>"),
+        shown.contains("<bdi>&lt;b&gt;Mallory&lt;/b&gt;</bdi>") && shown.contains("<bdi>Sandbox rifle</bdi>"),
         "{shown}"
     );
-    assert!(!shown.contains(&path), "no page contains the link");
+    assert!(!shown.contains(&link), "no page contains the link");
+    let (status, overview) = visit(&own_pages, "/", None).await;
+    assert!(status == 200 && overview.contains(&path), "the overview leads to the batch: {overview}");
+    assert!(!visit(&other_pages, "/", None).await.1.contains(&path));
     let until = fixture.clock.now().plus(Duration::from_secs(1800)).to_the_minute();
     assert!(until.ends_with(" UTC") && shown.contains(&format!(">{until}</time>")), "{shown}");
     let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a CSRF token");
@@ -271,12 +289,16 @@ async fn confirmation_page_previews_then_applies_once() {
     ] {
         assert_eq!(visit(pages, &path, form).await.0, status);
     }
+    assert_eq!(visit(&own_pages, "/held/none", None).await.0, 404);
     assert_eq!(fixture.held(&first()).await.len(), 8, "the batch is still held");
-    assert_eq!(visit(&own_pages, &path, form("discard")).await.0, 200);
-    for decision in ["discard", "confirm"] {
-        assert_eq!(visit(&own_pages, &path, form(decision)).await.0, 404);
+    assert_eq!(redirect_target(&own_pages, &path, form("discard")).await, path);
+    // From now on, the page shows the result, also after another decision in a second tab.
+    for decision in [None, form("discard"), form("confirm")] {
+        let (status, page) = visit(&own_pages, &path, decision).await;
+        assert!(status == 200 && page.contains("were discarded. Nothing was changed."), "{page}");
     }
-    let path = held().await;
+    assert_eq!(visit(&other_pages, &path, None).await.0, 404);
+    let path = redirect_target(&own_pages, &held().await, None).await;
     for (no_more, text, again) in [
         ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", "switched off", "value = 'on'"),
         ("UPDATE setting SET value = '3' WHERE name = 'terms'", "terms have changed", "value = '2'"),
@@ -284,6 +306,7 @@ async fn confirmation_page_previews_then_applies_once() {
         fixture.sql(no_more).await;
         let (status, page) = visit(&own_pages, &path, form("confirm")).await;
         assert!(status == 403 && page.contains(text), "{page}");
+        assert!(page.contains("Apply these changes"), "the member can try again: {page}");
         let (table, named) = no_more.split_once(" WHERE ").expect("a WHERE clause");
         let table = table.split(" SET ").next().expect("a table name");
         fixture.sql(format!("{table} SET {again} WHERE {named}")).await;
@@ -296,8 +319,15 @@ async fn confirmation_page_previews_then_applies_once() {
         assert!(status == 403 && page.contains(text), "{page}");
     }
     fixture.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
-    let (status, done) = visit(&own_pages, &path, form("confirm")).await;
-    assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
+    assert_eq!(redirect_target(&own_pages, &path, form("confirm")).await, path);
+    for decision in [None, form("confirm"), form("discard")] {
+        let (status, done) = visit(&own_pages, &path, decision).await;
+        assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
+        assert!(done.contains("<bdi>Sandbox rifle</bdi>"), "the result lists the changes: {done}");
+    }
+    fixture.clock.advance(Duration::from_secs(1800));
+    assert_eq!(visit(&own_pages, &path, None).await.0, 404, "the result expires with the batch");
+    assert_eq!(fixture.run_upkeep_task("handled-requests").await, 2);
     assert_eq!(fixture.held(&first()).await.len(), 3);
     let signed_out = (own_pages.0.clone(), String::from("session="));
     assert_eq!(visit(&signed_out, &path, None).await.0, 303, "the member is redirected to the sign-in page");

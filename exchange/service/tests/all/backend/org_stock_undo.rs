@@ -367,13 +367,10 @@ async fn administrator_reverts_logistician_changes() {
 #[tokio::test]
 async fn holder_notices_name_the_author_of_the_undo() {
     for (authority, expect) in [
-        (
-            UndoAuthority::Member,
-            "<strong>One</strong> undid changes by <strong>First client</strong> to stock",
-        ),
+        (UndoAuthority::Member, "<bdi>One</bdi> undid changes by <bdi>First client</bdi> to stock"),
         (
             UndoAuthority::Administrator("root".to_owned()),
-            "<p>An administrator undid changes by <strong>First client</strong> to stock",
+            "<p>An administrator undid changes by <bdi>First client</bdi> to stock",
         ),
     ] {
         let fixture = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;

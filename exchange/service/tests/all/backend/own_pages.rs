@@ -37,24 +37,32 @@ async fn pages_link_to_each_other() {
     let fixture = BackendFixture::new().await;
     let browser = Browser::for_member(&fixture, "m-1").await;
     let links = |page: &Page| -> Vec<String> {
-        let (_, nav) = page.text.split_once("<nav>").expect("a navigation element");
+        let (_, nav) = page.text.split_once("<nav aria-label=\"Pages\">").expect("a navigation element");
         let (nav, _) = nav.split_once("</nav>").expect("the end of the navigation");
         nav.split("href=\"")
             .skip(1)
             .map(|link| link.split('"').next().expect("the end of the value").to_owned())
             .collect()
     };
-    let paths = ["/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
+    let paths =
+        ["/", "/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
     assert_eq!(links(&browser.open("/profile").await), paths);
     for path in paths {
-        assert_eq!(links(&browser.open(path).await.expect(200, "<h1>")), paths, "{path}");
+        let page = browser.open(path).await.expect(200, "<h1>");
+        assert_eq!(links(&page), paths, "{path}");
+        let current = format!("<a href=\"{path}\" aria-current=\"page\">");
+        assert_eq!(
+            page.text.matches("aria-current=\"page\"").count(),
+            if path == "/profile" { 2 } else { 1 }
+        );
+        assert!(page.text.contains(&current), "the navigation marks the current page: {}", page.text);
     }
     let absent = browser.open("/clients").await.expect(404, "No such page");
     for path in ["/nope", "/profile/nope"] {
         assert_eq!(browser.open(path).await.expect(404, "No such page").text, absent.text);
     }
     let stranger = Browser { cookie: String::new(), ..browser };
-    assert!(!stranger.open("/nope").await.expect(404, "No such page").text.contains("<nav>"));
+    assert!(!stranger.open("/nope").await.expect(404, "No such page").text.contains("<nav"));
 }
 
 /// WEB-04, WEB-05, WEB-06: an installation is shown with the client's name and its label, marked as new until
@@ -74,14 +82,18 @@ async fn connected_applications_are_listed_and_disconnected() {
     let shown = |page: &Page| -> Vec<String> {
         let items = page
             .text
-            .split("<p><strong>")
+            .split("<div class=\"split\"><div><p>")
             .skip(1)
             .map(|item| item.split("</p>").next().expect("the end of the value"));
         items
-            .map(|item| item.replace("</strong> <span class=\"label\">", " | ").replace("</span>", ""))
+            .map(|item| {
+                let item =
+                    item.replace("<bdi>", "").replace("<bdi class=\"label\">", "").replace("</bdi>”", "”");
+                item.replace("</bdi> ", " | ").replace("<span class=\"soft\">", "").replace("</span>", "")
+            })
             .collect()
     };
-    let new = " <strong class=\"new\">new</strong>";
+    let new = " <strong class=\"badge new\">new</strong>";
     let first = ["First client | “Bridge &lt;b&gt;”", "First client | without a label"];
     let applications = [first[0], first[1], "Second client | without a label"];
     assert_eq!(shown(&page), applications.map(|one| format!("{one}{new}")));
@@ -91,8 +103,8 @@ async fn connected_applications_are_listed_and_disconnected() {
     fixture
         .sql(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at)
-             VALUES ('o-1', 'c-1', 'm-1', 'jkt-1', '', 0, randomblob(32), 0, 0),
-             ('o-2', 'c-2', 'm-1', 'jkt-other', '', 0, randomblob(32), 0, 0)",
+             VALUES ('o-1', 'c-1', 'm-1', 'jkt-1', 'exchange.stock.read exchange.stock.write', 0, randomblob(32), 0, 0),
+             ('o-2', 'c-2', 'm-1', 'jkt-other', 'exchange.stock.read', 0, randomblob(32), 0, 0)",
         )
         .await;
     let page = browser.open(PATH).await;
@@ -101,8 +113,20 @@ async fn connected_applications_are_listed_and_disconnected() {
         (2, 1),
         "connected clients are listed, even if they never sent a request"
     );
-    let button = r#"aria-label="Disconnect First client “Bridge &lt;b&gt;”">Disconnect</button>"#;
-    assert_eq!(count_text(&page, button), 1, "each button names what it disconnects: {}", page.text);
+    let link = "Disconnect<span class=\"visually-hidden\"> <bdi>First client</bdi> “<bdi class=\"label\">Bridge &lt;b&gt;</bdi>”";
+    assert_eq!(count_text(&page, link), 1, "each link names what it disconnects: {}", page.text);
+    // The page shows what each application may do, and when its connection ends.
+    assert_eq!((count_text(&page, "scopes read"), count_text(&page, "scopes write")), (2, 1));
+    let end = "Connected until <time datetime=\"1970-04-01T00:00:00Z\">";
+    assert_eq!(count_text(&page, end), 2, "{}", page.text);
+    // A disconnect asks first.
+    let question = browser.open("/applications/disconnect?installation=i-1").await;
+    question.expect(200, "Disconnect for good?").expect(200, "name=\"installation\" value=\"i-1\"");
+    let question = browser.open("/applications/disconnect?client=c-2").await;
+    question.expect(200, "name=\"client\" value=\"c-2\"");
+    for other in ["?installation=i-4", "?client=c-gone", ""] {
+        assert_eq!(browser.open(&format!("/applications/disconnect{other}")).await.redirect_target(), PATH);
+    }
 
     let page = browser.press(PATH, "Confirm these devices").await;
     assert_eq!(shown(&page), applications);
@@ -125,7 +149,8 @@ async fn connected_applications_are_listed_and_disconnected() {
     assert_eq!(fixture.rows(revoked).await, ["Text(\"i-1\")"], "no connection of another member ended");
     assert_eq!(fixture.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
 
-    let page = browser.press(PATH, "Disconnect Second client on all devices").await;
+    browser.submit(PATH, &[("csrf", &csrf), ("client", "c-2")]).await.redirect_target();
+    let page = browser.open(PATH).await;
     assert_eq!((shown(&page), count_text(&page, awaited)), (vec![first[1].to_owned()], 0));
     browser.submit(PATH, &[("csrf", "x"), ("client", "c-1")]).await.expect(403, "not sent from its own page");
     browser.submit(PATH, &[("csrf", &csrf)]).await.expect(403, "");
@@ -139,10 +164,10 @@ async fn connected_applications_are_listed_and_disconnected() {
     assert_eq!(shown(&other_browser.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
-/// WEB-04, GW-05, OST-19: a page lists notices, newest first, with text and author. Read notices are removed,
-/// new ones stay, and notices of other members are not shown.
+/// WEB-04, GW-05, OST-19: a page lists notices, newest first, with text and author. Read notices stay in the
+/// list without a mark, and notices of other members are not shown.
 #[tokio::test]
-async fn read_notices_are_removed() {
+async fn notices_are_listed_and_marked_as_read() {
     const PATH: &str = "/notices";
     let fixture = BackendFixture::new().await;
     fixture
@@ -160,23 +185,29 @@ async fn read_notices_are_removed() {
         )
         .await;
     let shown = |page: &Page| -> Vec<String> {
-        let items = page.text.split("<li><p>").skip(1);
-        items.map(|item| item.split("</p>").next().expect("the end of the value").to_owned()).collect()
+        let items = page.text.split("<li><div").skip(1);
+        items
+            .map(|item| {
+                let text = item.split_once("<p>").expect("a text").1;
+                let text = text.split("</p>").next().expect("the end of the value");
+                text.replace("<bdi>", "<strong>").replace("</bdi>", "</strong>")
+            })
+            .collect()
     };
     let browser = Browser::for_member(&fixture, "m-1").await;
-    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
+    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"badge new\">11</span>");
     let expected = [
-        "<strong>Someone</strong> undid changes by <strong>an application</strong> to stock",
-        "<strong>Someone</strong> moved stock that you hold",
-        "<strong>Two</strong>, through Second client, sold stock that you hold for a unit.",
-        "<strong>Someone</strong> booked out stock",
+        "Someone undid changes by an application to stock",
+        "Someone moved stock that you hold",
+        "<strong>Two</strong>, through <strong>Second client</strong>, sold stock that you hold for a unit.",
+        "Someone booked out stock",
         "An administrator undid changes that <strong>First client</strong> made for you.",
         "<strong>First client</strong> wants to remove many entries at once.",
         "<strong>First client</strong> was disconnected on a device without a label, permanently.",
         "<strong>c-gone</strong> was disconnected on all devices.",
         "<strong>First client</strong> was disconnected on one of your devices, because a sign-in",
-        "<strong>First client</strong> used your account for the first time from \
-         <span class=\"label\">“Bridge &lt;b&gt;”</span>.",
+        "<strong>First client</strong> used your account from a new device: \
+         “<bdi class=\"label\">Bridge &lt;b&gt;</strong>”.",
         "<strong>First client</strong> was connected to your account.",
     ];
     let found = shown(&page);
@@ -186,10 +217,7 @@ async fn read_notices_are_removed() {
     }
     // A notice to another member about an installation of this member does not name the client.
     let other_browser = Browser::for_member(&fixture, "m-2").await;
-    assert!(
-        shown(&other_browser.open(PATH).await)[0]
-            .starts_with("<strong>An application</strong> used your account")
-    );
+    assert!(shown(&other_browser.open(PATH).await)[0].starts_with("An application used your account"));
 
     let fields = |page: &Page| {
         let value = |name: &str| page.values(name)[0].to_owned();
@@ -206,15 +234,22 @@ async fn read_notices_are_removed() {
         .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 9999, 'connected', 'c-2')")
         .await;
     assert_eq!(submit(&browser, &fields(&page)).await.redirect_target(), PATH);
-    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">1</span>");
-    assert_eq!(shown(&page).len(), 1, "notices that arrived in the meantime are kept");
+    let unread = |page: &Page| page.text.matches("<div class=\"unread\">").count();
+    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"badge new\">1</span>");
+    assert_eq!(
+        (unread(&page), shown(&page).len()),
+        (1, 12),
+        "notices that arrived in the meantime are unread"
+    );
     assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
-    assert_eq!(shown(&other_browser.open(PATH).await).len(), 1, "notices of other members are kept");
+    assert_eq!(unread(&other_browser.open(PATH).await), 1, "notices of other members stay unread");
     submit(&browser, &fields(&page)).await.redirect_target();
-    let page = browser.open(PATH).await.expect(200, "You have no unread notices.");
+    let page = browser.open(PATH).await;
+    assert_eq!((unread(&page), shown(&page).len()), (0, 12));
+    assert!(!page.text.contains("Mark as read"), "{}", page.text);
     assert!(page.text.contains(">Notices</a>"), "the page shows no count: {}", page.text);
 
-    // A page has a limited number of notices, and the rest follows on the next one.
+    // A page has a limited number of notices, and a link to the older ones.
     fixture
         .sql(
             "INSERT INTO notice (member, at, kind, subject)
@@ -222,29 +257,42 @@ async fn read_notices_are_removed() {
              SELECT 'm-1', 10000 + i, 'held-batch', 'c-1' FROM n",
         )
         .await;
-    let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">99+</span>");
-    assert!(page.text.contains("Only the latest 50 are shown"));
-    for left in [50, 20, 0] {
-        submit(&browser, &fields(&browser.open(PATH).await)).await.redirect_target();
-        assert_eq!(shown(&browser.open(PATH).await).len(), left);
+    let mut path = PATH.to_owned();
+    for (count, has_older) in [(50, true), (50, true), (32, false)] {
+        let page = browser.open(&path).await.expect(200, "Notices <span class=\"badge new\">99+</span>");
+        assert_eq!(shown(&page).len(), count);
+        let older = page.text.split("href=\"/notices?before=").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(older.is_some(), has_older);
+        path = format!("{PATH}?before={}", older.unwrap_or_default());
     }
+    // Only the notices that the page has shown are marked as read.
+    submit(&browser, &fields(&browser.open(PATH).await)).await.redirect_target();
+    let left = "SELECT count(*) FROM notice WHERE member = 'm-1' AND acknowledged_at IS NULL";
+    assert_eq!(fixture.rows(left).await, ["Integer(70)"]);
 }
 
-/// WEB-12, ERR-17: the profile page offers to accept the shown version of the terms; the client can then
-/// continue.
+/// WEB-12, ERR-17: a page shows the text of the terms and offers to accept the shown version; the client can
+/// then continue.
 #[tokio::test]
 async fn terms_can_be_accepted_on_the_web() {
-    const PATH: &str = "/profile";
+    const PATH: &str = "/terms";
     let fixture = BackendFixture::new().await;
     let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
     assert_eq!(fixture.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
     let browser = Browser::for_member(&fixture, "m-terms").await;
-    let page = browser.open(PATH).await.expect(200, "<strong>2</strong> is in force");
+    fixture
+        .sql("INSERT INTO terms_text VALUES ('2', 'Be kind.' || char(10) || char(10) || '<b>Always.')")
+        .await;
+    browser.open("/").await.expect(200, "Accept version <bdi>2</bdi> of the terms.");
+    let page = browser.open(PATH).await.expect(200, "<bdi>2</bdi> is in force");
+    let page = page.expect(200, "<p class=\"prose\">Be kind.</p><p class=\"prose\">&lt;b&gt;Always.</p>");
     fixture.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.redirect_target();
     let query = "SELECT terms FROM member WHERE id = 'm-terms'";
     assert_eq!(fixture.rows(query).await, ["Text(\"1\")"], "the third version of the terms was not shown");
-    let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
+    browser.open(PATH).await.expect(200, "publishes the text of this version elsewhere");
+    let page =
+        browser.press(PATH, "Accept version \u{2068}3\u{2069}").await.expect(200, "which is the current one");
     assert!(!page.text.contains("Accept version"));
     assert_eq!(fixture.get(&caller, "/exchange/v1").await.status, 200);
     let audited = "SELECT actor, action, detail FROM audit";
@@ -302,19 +350,29 @@ async fn reservation_can_be_released_on_the_web() {
         )
         .await;
     fixture.check(&first(), SET, vec![ORE.set(5, 1)], &["0 rejected STOCK_EARMARKED"]).await;
-    let page = browser.open(PATH).await.expect(200, "of Quanta Ore");
+    let page = browser.open(PATH).await.expect(200, "of <bdi>Quanta Ore");
     assert!(
-        page.text.contains("<strong>2 SCU</strong> of Quanta Ore, City")
+        page.text.contains("<strong>2 SCU</strong> of <bdi>Quanta Ore, City")
             && page.text.contains("job order 17")
     );
-    assert!(page.text.contains(r#"aria-label="Release 2 SCU of Quanta Ore, City"#), "{}", page.text);
+    let link = "Release<span class=\"visually-hidden\"> <strong>2 SCU</strong> of <bdi>Quanta Ore, City";
+    assert!(page.text.contains(link), "{}", page.text);
     assert!(page.text.contains("<strong>1.5 SCU</strong>") && !page.text.contains("Quanta Metal"));
+    // The release asks first.
+    let question = |page: &Page, number: usize| {
+        let link = page.text.split("href=\"/reservations/release?").nth(number + 1);
+        let query = link.and_then(|rest| rest.split('"').next()).expect("a link to the question");
+        format!("/reservations/release?{}", query.replace("&amp;", "&"))
+    };
+    let path = question(&page, 0);
+    let page = browser.open(&path).await.expect(200, "Release this stock?");
     let row = page.values("row")[0].to_owned();
     let release = |purpose: &'static str, target: &'static str| {
         [("csrf", page.csrf()), ("row", &*row), ("purpose", purpose), ("target", target)]
     };
     let other_browser = Browser::for_member(&fixture, "m-2").await;
     let theirs = other_browser.open(PATH).await;
+    assert_eq!(other_browser.open(&path).await.redirect_target(), PATH);
     let mut stranger = release("job-order", "j-1");
     stranger[0].1 = theirs.csrf();
     other_browser.submit(PATH, &stranger).await.redirect_target();
@@ -342,7 +400,7 @@ async fn reservation_can_be_released_on_the_web() {
         )
         .await;
     let page = browser.open(PATH).await.expect(200, "No more than 500 are shown");
-    assert_eq!(page.values("row").len(), 500);
+    assert_eq!(page.text.matches("href=\"/reservations/release?").count(), 500);
 }
 
 /// WEB-12, OST-07: an entry in a pool can also be released, which readers of the pool see in the feed.
@@ -359,6 +417,9 @@ async fn pool_reservation_can_be_released_on_the_web() {
         .await;
     let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open("/reservations").await.expect(200, "the mission Deep Run");
+    let link = page.text.split("href=\"").find(|link| link.starts_with("/reservations/release"));
+    let link = link.and_then(|link| link.split('"').next()).expect("a link").replace("&amp;", "&");
+    let page = browser.open(&link).await.expect(200, "Release this stock?");
     let row = page.values("row")[0].to_owned();
     let fields = [("csrf", page.csrf()), ("row", &row), ("purpose", "mission"), ("target", "mi-1")];
     browser.submit("/reservations", &fields).await.redirect_target();

@@ -499,15 +499,16 @@ async fn changed_name_and_type_counts_as_removal() {
     let url = refused.body["confirmationUrl"].as_str().expect("a string");
     let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff token"));
     let member = MemberId::new("m-1");
-    let mut shown = fixture
+    let shown = fixture
         .backend()
         .preview_batch(&member, &handoff)
         .await
         .expect("the preview succeeds")
         .expect("the batch is held");
-    shown.removed.sort();
-    assert_eq!((shown.area, shown.written), ("ships", 0));
-    assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
+    assert_eq!((shown.area, shown.description.written_count()), ("ships", 0));
+    let mut removed: Vec<&str> = shown.description.changes.iter().map(|change| &*change.name).collect();
+    removed.sort_unstable();
+    assert_eq!(removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
     fixture.backend().confirm_batch(&member, &handoff).await.expect("the confirmation succeeds");
     assert_eq!(ships_by_external_id(&fixture, &first()).await.len(), 8);
 }

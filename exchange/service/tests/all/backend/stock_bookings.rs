@@ -1,6 +1,7 @@
 //! Tests of the effects of stock ops on rows: booking order, re-marking, offers, removals, and the events in
 //! pool feeds and journal.
 
+use exchange_service::backend::EntryChange;
 use exchange_service::backend::StockOwnership;
 use exchange_service::backend::confirm::{BatchPreview, HandoffToken};
 use exchange_service::feed::ChangeAuthor;
@@ -344,8 +345,18 @@ async fn batch_that_empties_lots_is_held() {
     fixture.check(&first(), SET, six(0, 5), &[]).await;
     let (handoff, shown) = hold_batch(&fixture, six(5, 0)).await;
     assert_eq!(rows(&fixture).await.len(), 6, "nothing is written");
-    assert_eq!((shown.area, shown.removed.len(), shown.written), ("stock", 6, 0));
-    assert!(shown.removed.contains(&"Quanta Ore, City, quality 3".to_owned()), "{:?}", shown.removed);
+    let counts =
+        |shown: &BatchPreview| (shown.description.removed_count(), shown.description.written_count());
+    assert_eq!((shown.area, counts(&shown)), ("stock", (6, 0)));
+    // Every change is described with its amounts and its place.
+    let expected = EntryChange {
+        name: "Quanta Ore, quality 3".to_owned(),
+        place: Some("City".to_owned()),
+        before: Some("5 SCU".to_owned()),
+        after: Some("0 SCU".to_owned()),
+        removed: true,
+    };
+    assert!(shown.description.changes.contains(&expected), "{:?}", shown.description);
     fixture
         .backend()
         .confirm_batch(&MemberId::new("m-1"), &handoff)
@@ -362,7 +373,7 @@ async fn batch_that_empties_lots_is_held() {
         .chain([METAL.set(5, 0), PARTS.set(5, 6), GUN.set(0, 1), GUN.set(1, 0)])
         .collect();
     let (_, shown) = hold_batch(&fixture, ops).await;
-    assert_eq!((shown.removed.len(), shown.written), (7, 1), "{:?}", shown.removed);
+    assert_eq!(counts(&shown), (7, 1), "{:?}", shown.description);
     // The same ops are applied if they are moves.
     let moves = six(5, 0).into_iter().chain((0..6).map(|q| ORE.quality(q).place("Station").set(0, 5)));
     fixture.check(&first(), SET, moves.collect(), &[]).await;

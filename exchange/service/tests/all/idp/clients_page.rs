@@ -40,7 +40,9 @@ async fn administrator_manages_clients_on_a_page() {
     let page = browser.open(&harness, PATH).await.expect(200);
     assert!(
         page.body.contains("Desk &amp; more")
-            && page.body.contains("aria-label=\"Suspend: Desk &amp; more\"")
+            && page
+                .body
+                .contains("Suspend<span class=\"visually-hidden\">: <bdi>Desk &amp; more</bdi></span>")
     );
 
     // The page shows an error together with the submitted values.
@@ -61,14 +63,18 @@ async fn administrator_manages_clients_on_a_page() {
         assert!(body.contains(message), "{message}: {body}");
         let checked = r#"name="scope" value="exchange.connect" checked"#;
         assert!(page.body.contains(checked), "the page contains the submitted values: {}", page.body);
-        let places = ["role=\"alert\"", "<ul class=\"rows\">"].map(|part| page.body.find(part));
+        let places = ["role=\"alert\"", "<bdi>Stock &amp; Tool</bdi>"].map(|part| page.body.find(part));
         assert!(places[0] < places[1], "the error precedes the list of clients");
     }
     let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
     let page = browser.submit(&harness, PATH, &none).await.expect(422);
     assert!(page.body.contains("a client needs at least one scope"), "{}", page.body);
 
-    assert_eq!(location(&browser.submit(&harness, PATH, &[("suspend", "desk")]).await), PATH);
+    let question = browser.open(&harness, "/clients/suspend?client=desk").await.expect(200);
+    assert!(question.body.contains(r#"name="suspend" value="desk""#), "{}", question.body);
+    assert_eq!(location(&browser.open(&harness, "/clients/suspend?client=nobody").await), PATH);
+    let done = browser.submit_and_follow(&harness, PATH, &[("suspend", "desk")]).await.expect(200);
+    assert!(done.body.contains("The client is suspended."), "{}", done.body);
     assert_eq!(clients(&harness).await, ["desk Desk & more suspended 2.1.0 2"]);
     assert!(browser.open(&harness, PATH).await.body.contains("Resume"));
     browser.submit(&harness, PATH, &[("resume", "desk")]).await.expect(303);
@@ -109,6 +115,7 @@ async fn clients_page_requires_an_administrator() {
         let mut browser = harness.browser_of(username).await;
         let page = browser.open(&harness, PATH).await.expect(404);
         assert!(!page.body.contains(">Clients</a>") && !page.body.contains("Stock &amp; Tool"));
+        browser.open(&harness, "/clients/suspend?client=tool").await.expect(404);
         browser.open(&harness, "/applications").await.expect(200);
         browser.submit(&harness, PATH, &fields).await.expect(404);
         browser.submit(&harness, PATH, &[("suspend", "tool")]).await.expect(404);

@@ -242,20 +242,23 @@ async fn first_decision_is_final() {
     let mut browser = harness.browser().await;
     let declined = harness.begin(SCOPES).await;
     browser.decide(&harness, &declined, "decline").await.expect(200);
-    browser.decide(&harness, &declined, "approve").await.expect(409);
+    let shown = browser.decide(&harness, &declined, "approve").await.expect(200);
+    assert!(shown.body.contains("was not connected"), "{}", shown.body);
     harness.poll(&declined, &device).await.expect_error(400, "access_denied");
     // The login is declined after it was approved.
     let approved = harness.begin(SCOPES).await;
     browser.decide(&harness, &approved, "approve").await.expect(200);
-    browser.decide(&harness, &approved, "decline").await.expect(409);
+    let shown = browser.decide(&harness, &approved, "decline").await.expect(200);
+    assert!(shown.body.contains("<h1>Connected</h1>"), "the page shows what was done: {}", shown.body);
     // The login is approved a second time, also by another member; the connection belongs to the member who
     // approved first.
-    browser.decide(&harness, &approved, "approve").await.expect(409);
-    harness.browser_of("bob").await.decide(&harness, &approved, "approve").await.expect(409);
+    browser.decide(&harness, &approved, "approve").await.expect(200);
+    let shown = harness.browser_of("bob").await.decide(&harness, &approved, "approve").await.expect(200);
+    assert!(shown.body.contains("Another account has approved this code"), "{}", shown.body);
     let tokens = Tokens::from_reply(&harness.poll(&approved, &device).await);
     let claims = harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap();
     assert_eq!(claims.member.as_str(), "m-ada");
-    browser.decide(&harness, &approved, "approve").await.expect(409);
+    browser.decide(&harness, &approved, "approve").await.expect(200);
     assert_eq!(harness.count("SELECT count(*) FROM connection").await, 1);
 }
 
@@ -327,15 +330,53 @@ async fn login_starts_are_limited_by_address() {
     harness.begin(SCOPES).await;
 }
 
-/// IDP-07: a token has the gateway's audience only if it has a scope of the exchange.
+/// IDP-07: a token has the gateway's audience only if it has a scope of the exchange. A login needs such a
+/// scope; a refresh can omit it.
 #[tokio::test]
 async fn audience_requires_an_exchange_scope() {
     let harness = ProviderHarness::new().await;
-    for (scope, expect) in [("offline_access", false), ("exchange.stock.read", true), (SCOPES, true)] {
+    for scope in ["exchange.stock.read", SCOPES] {
         let tokens = harness.connect(&Device::new(), scope).await;
         let claims = harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap();
-        assert_eq!(claims.is_for("exchange-gateway"), expect, "{scope}");
+        assert!(claims.is_for("exchange-gateway"), "{scope}");
     }
+    let device = Device::new();
+    let tokens = harness.connect(&device, SCOPES).await;
+    let narrowed = harness.refresh_as("tool", &tokens.refresh, &device, &[("scope", "offline_access")]).await;
+    let access = Tokens::from_reply(&narrowed).access;
+    let claims = harness.provider.verify_token(&access, harness.now()).await.unwrap();
+    assert!(!claims.is_for("exchange-gateway"));
+    for empty in ["", " ", "offline_access"] {
+        let fields = [("client_id", "tool"), ("scope", empty)];
+        let reply = harness.form("device_authorization", &fields, &[]).await;
+        reply.expect_error(400, "invalid_scope");
+    }
+}
+
+/// ERR-15: a suspended client cannot be connected, whether it was suspended before or after the approval.
+#[tokio::test]
+async fn suspended_client_cannot_be_connected() {
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    let suspend = "UPDATE client SET state = 'suspended' WHERE id = 'tool'";
+    let resume = "UPDATE client SET state = 'active' WHERE id = 'tool'";
+    harness.change(suspend).await;
+    let mut browser = harness.browser().await;
+    for page in [
+        browser.type_code(&harness, &login.user_code).await,
+        browser.decide(&harness, &login, "approve").await,
+    ] {
+        let page = page.expect(403);
+        assert!(page.body.contains("<bdi>Stock &amp; Tool</bdi> is suspended."), "{}", page.body);
+        assert!(!page.body.contains("approve"), "{}", page.body);
+    }
+    harness.poll(&login, &device).await.expect_error(400, "authorization_pending");
+    harness.change(resume).await;
+    browser.decide(&harness, &login, "approve").await.expect(200);
+    harness.change(suspend).await;
+    harness.advance(5);
+    harness.poll(&login, &device).await.expect_error(400, "access_denied");
+    assert_eq!(harness.count("SELECT count(*) FROM connection").await, 0);
 }
 
 /// IDP-08: without `offline_access`, a connection ends with the browser session, and has the session's
@@ -356,7 +397,7 @@ async fn online_connection_ends_at_sign_out() {
     assert_eq!(auth_time(&offline_tokens).await, signed_in + 100);
     let online = Tokens::from_reply(&harness.refresh(&online.refresh, &bound).await);
     browser.open(&harness, "/device").await.expect(200);
-    browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    browser.submit_and_follow(&harness, "/sign-out", &[]).await.expect(200);
     harness.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
     harness.refresh(&offline_tokens.refresh, &offline).await.expect(200);
 }
@@ -385,7 +426,7 @@ async fn pending_approval_ends_at_sign_out() {
     browser.decide(&harness, &online, "approve").await.expect(200);
     browser.decide(&harness, &offline, "approve").await.expect(200);
     browser.open(&harness, "/device").await.expect(200);
-    browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    browser.submit_and_follow(&harness, "/sign-out", &[]).await.expect(200);
     harness.poll(&online, &Device::new()).await.expect_error(400, "access_denied");
     harness.poll(&offline, &Device::new()).await.expect(200);
 }

@@ -371,17 +371,32 @@ impl Browser {
         self.take(harness.send(request).await)
     }
 
-    /// Enters a user code and submits the decision.
+    /// Sends a form as [`Self::submit`] does, and opens the page to which the response redirects, if it does.
+    pub(crate) async fn submit_and_follow(
+        &mut self,
+        harness: &ProviderHarness,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Reply {
+        let reply = self.submit(harness, path, fields).await;
+        if reply.status != 303 {
+            return reply;
+        }
+        let target = location(&reply).to_owned();
+        self.open(harness, &target).await
+    }
+
+    /// Enters a user code, submits the decision, and returns the result.
     pub(crate) async fn decide(&mut self, harness: &ProviderHarness, login: &Login, decision: &str) -> Reply {
         self.open(harness, "/device").await.expect(200);
         let fields = [("user_code", login.user_code.as_str()), ("decision", decision)];
-        self.submit(harness, "/device/decision", &fields).await
+        self.submit_and_follow(harness, "/device/decision", &fields).await
     }
 
     /// Enters a user code and returns the consent page or the error.
     pub(crate) async fn type_code(&mut self, harness: &ProviderHarness, code: &str) -> Reply {
         self.open(harness, "/device").await.expect(200);
-        self.submit(harness, "/device", &[("user_code", code)]).await
+        self.submit_and_follow(harness, "/device", &[("user_code", code)]).await
     }
 
     fn request(&self, request: http::request::Builder) -> http::request::Builder {

@@ -68,9 +68,9 @@ async fn prefilled_code_still_requires_consent() {
     let mut browser = harness.browser().await;
     let page = browser.open(&harness, &format!("/device?user_code={}", login.user_code)).await.expect(200);
     assert!(page.body.contains(&format!(r#"value="{}""#, login.user_code)));
-    assert!(page.body.contains("class=\"warning\"") && !page.body.contains("/device/decision"));
-    let consent = browser.submit(&harness, "/device", &[("user_code", &login.user_code)]).await.expect(200);
-    assert!(consent.body.contains("class=\"warning\"") && consent.body.contains(&login.user_code));
+    assert!(page.body.contains("class=\"note warning\"") && !page.body.contains("/device/decision"));
+    let consent = browser.type_code(&harness, &login.user_code).await.expect(200);
+    assert!(consent.body.contains("class=\"note warning\"") && consent.body.contains(&login.user_code));
     let page = browser.open(&harness, "/device?user_code=%22%3E%3Cscript%3E").await.expect(200);
     has_strict_headers(&page);
     assert!(!page.body.contains("script"));
@@ -85,12 +85,13 @@ async fn consent_lists_each_capability() {
         let login = harness.begin(SCOPES).await;
         let page = browser.type_code(&harness, &login.user_code).await.expect(200);
         has_strict_headers(&page);
-        assert_eq!(page.body.matches("<li>").count(), 2);
+        let (_, content) = page.body.split_once("<main").unwrap();
+        assert_eq!(content.matches("<li>").count(), 2);
         assert!(page.body.contains("<li>See your warehouse stock</li>"));
         assert!(page.body.contains("<li>Connect to the exchange"));
-        assert!(page.body.contains("Connect Stock &amp; Tool?"));
-        let until = "until you disconnect it, in Stock &amp; Tool itself or under Connected applications, or for 90 days at \
-                     most.";
+        assert!(page.body.contains("<bdi>Stock &amp; Tool</bdi> requests permission to:"));
+        let until = "until you disconnect it, in <bdi>Stock &amp; Tool</bdi> itself or under Applications, or for 90 days \
+                     at most.";
         assert!(page.body.contains(until), "{}", page.body);
         for decision in ["approve", "decline"] {
             assert!(page.body.contains(&format!(r#"name="decision" value="{decision}""#)));
@@ -148,7 +149,7 @@ async fn consent_cannot_be_forged() {
     ada.submit(&harness, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
     harness.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
     ada.csrf = valid_csrf;
-    ada.submit(&harness, "/device/decision", &fields).await.expect(200);
+    ada.submit_and_follow(&harness, "/device/decision", &fields).await.expect(200);
 }
 
 /// A form of another site cannot sign a browser in, and each sign-in creates a new session secret.
@@ -316,7 +317,8 @@ async fn sessions_end_by_sign_out_and_expiry() {
         .body(Body::empty())
         .unwrap();
     assert!(location(&harness.send(twice).await).starts_with("/sign-in"));
-    let page = browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    let page = browser.submit_and_follow(&harness, "/sign-out", &[]).await.expect(200);
+    assert!(page.body.contains("You are signed out"), "{}", page.body);
     has_strict_headers(&page);
     assert!(browser.cookies.is_empty());
     browser.cookies = cookies;
@@ -357,6 +359,9 @@ async fn malformed_form_responses_are_not_cached() {
     browser.open(&harness, "/device").await.expect(200);
     let refused = browser.submit(&harness, "/device", &twice).await;
     let redirect = harness.get("/device").await;
+    // NUL characters are refused before a form is processed.
+    let nul = browser.submit(&harness, "/device", &[("user_code", "WDJB\0MJHT")]).await;
+    assert_eq!(nul.status, 422, "{}", nul.body);
     for (reply, status) in [(&refused, 422), (&redirect, 303)] {
         assert_eq!(reply.status, status, "{}", reply.body);
         assert_eq!(reply.header("cache-control"), "no-store");
@@ -371,5 +376,5 @@ async fn stylesheet_is_a_separate_file() {
     let style = harness.get("/style.css").await.expect(200);
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert!(style.body.contains(":focus-visible"));
-    assert_eq!(location(&harness.get("/").await), "/device");
+    assert_eq!(location(&harness.get("/").await), "/sign-in?next=%2F");
 }

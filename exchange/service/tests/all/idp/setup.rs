@@ -188,6 +188,42 @@ async fn units_import_updates_members() {
     );
 }
 
+/// WEB-12, ERR-17: the text of a version of the terms is stored from a file.
+#[tokio::test]
+async fn text_of_the_terms_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let harness = harness(folder.path()).await;
+    let file = folder.path().join("terms.txt");
+    let path = file.to_str().unwrap();
+    let set = ["terms", "2026-01", "--text", path];
+    run_failing(folder.path(), &set, "", 2, "cannot read");
+    std::fs::write(&file, " \n").unwrap();
+    run_failing(folder.path(), &set, "", 2, "the text of the terms must have");
+    assert_eq!(run_json(folder.path(), &["terms"], ""), json!({ "terms": null }), "nothing was changed");
+    std::fs::write(&file, "Be kind.\r\n\r\nAlways.").unwrap();
+    assert_eq!(run_json(folder.path(), &set, ""), json!({ "terms": "2026-01" }));
+    let stored = "SELECT count(*) FROM terms_text WHERE version = '2026-01' \
+                  AND text = 'Be kind.' || char(10) || char(10) || 'Always.'";
+    assert_eq!(harness.count(stored).await, 1);
+}
+
+/// A command creates a link with which a member sets a new password.
+#[tokio::test]
+async fn password_link_is_created_by_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let harness = harness(folder.path()).await;
+    let done = run_json(folder.path(), &["member", "reset-password", "m-ada"], "");
+    let url = done["url"].as_str().unwrap();
+    let path = url.strip_prefix("http://127.0.0.1:8080").unwrap();
+    assert!(path.starts_with("/reset/") && path.len() == 50, "{url}");
+    assert!(done["expiresAt"].is_string() && done["member"] == "m-ada", "{done}");
+    harness.get(path).await.expect(200);
+    let audited = read_audit(&harness).await;
+    assert!(audited.iter().any(|entry| entry.contains("member.reset-password m-ada")), "{audited:?}");
+    assert!(!audited.iter().any(|entry| entry.contains(path)), "no record contains the secret");
+    run_failing(folder.path(), &["member", "reset-password", "m-gone"], "", 1, "unknown member `m-gone`");
+}
+
 /// ERR-17: the terms can be set, shown and removed.
 #[tokio::test]
 async fn terms_are_set_shown_and_removed() {

@@ -103,17 +103,24 @@ impl WriteFixture {
         let origin = self.sandbox.origin();
         let account = self.sandbox.directory().accounts.into_iter().find(|one| one.username == MEMBER);
         let account = account.unwrap();
-        let (_, cookie, page) = browse("GET", &format!("{origin}/sign-in"), "", String::new()).await;
+        let sign_in = format!("{origin}/sign-in");
+        let shown = browse("GET", &sign_in, "", String::new()).await;
         let form =
-            format!("csrf={}&username={}&password={}", csrf(&page), account.username, account.password);
-        let (status, cookie, _) = browse("POST", &format!("{origin}/sign-in"), &cookie, form).await;
-        assert_eq!(status, 303);
-        let (status, _, page) = browse("GET", link, &cookie, String::new()).await;
-        if status != 200 {
+            format!("csrf={}&username={}&password={}", csrf(&shown.page), account.username, account.password);
+        let signed_in = browse("POST", &sign_in, &shown.cookie, form).await;
+        assert_eq!(signed_in.status, 303);
+        let cookie = signed_in.cookie;
+        // The link leads to the page of the batch, whose address does not contain the secret.
+        let opened = browse("GET", link, &cookie, String::new()).await;
+        assert_eq!(opened.status, 303);
+        let address = format!("{origin}{}", opened.location);
+        let shown = browse("GET", &address, &cookie, String::new()).await;
+        if shown.status != 200 {
             return false;
         }
-        let form = format!("csrf={}&decision=confirm", csrf(&page));
-        browse("POST", link, &cookie, form).await.0 == 200
+        let form = format!("csrf={}&decision=confirm", csrf(&shown.page));
+        let confirmed = browse("POST", &address, &cookie, form).await;
+        confirmed.status == 303 && format!("{origin}{}", confirmed.location) == address
     }
 }
 
@@ -121,17 +128,30 @@ fn outbox(exchange: &Exchange, connection: &Connection, folder: &TempDir) -> Out
     exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), connection).unwrap()
 }
 
-/// Sends a request as a browser does. Returns the status, the cookie and the page.
-async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16, String, String) {
+/// The parts of a response that a browser uses.
+struct BrowserResponse {
+    status: u16,
+    cookie: String,
+    location: String,
+    page: String,
+}
+
+/// Sends a request as a browser does, without following redirects.
+async fn browse(method: &str, address: &str, cookie: &str, form: String) -> BrowserResponse {
     let request = http::Request::builder().method(method).uri(address).header("cookie", cookie);
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     let any = OperationId::ServiceDocument.operation();
     let request = request.body(Bytes::from(form)).unwrap();
     let response = ReqwestTransport::new().unwrap().send(any, request).await.unwrap();
-    let set =
-        response.headers().get("set-cookie").map(|set| set.to_str().unwrap().split(';').next().unwrap());
-    let page = String::from_utf8(response.body().to_vec()).unwrap();
-    (response.status().as_u16(), set.unwrap_or_default().to_owned(), page)
+    let header = |name: &str| {
+        response.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    BrowserResponse {
+        status: response.status().as_u16(),
+        cookie: header("set-cookie").split(';').next().unwrap_or_default().to_owned(),
+        location: header("location"),
+        page: String::from_utf8(response.body().to_vec()).unwrap(),
+    }
 }
 
 /// Returns the CSRF token of the form on a page.

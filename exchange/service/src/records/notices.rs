@@ -1,4 +1,4 @@
-//! The unacknowledged notices of a member, with the names of the clients and people to which they refer.
+//! The notices of a member, with the names of the clients and people to which they refer.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -6,9 +6,9 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, query_count, sql_limit};
 use crate::time::Moment;
 
-/// A notice that the member has not acknowledged.
+/// A notice of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UnreadNotice {
+pub(crate) struct ListedNotice {
     /// The number of the notice, which grows with every notice.
     pub(crate) number: i64,
     pub(crate) at: Moment,
@@ -16,6 +16,8 @@ pub(crate) struct UnreadNotice {
     pub(crate) kind: String,
     /// The objects and people to which the notice refers.
     pub(crate) about: NoticeSubject,
+    /// True if the member has not acknowledged the notice.
+    pub(crate) is_unread: bool,
 }
 
 /// The objects and people to which a notice refers, if they still exist.
@@ -37,20 +39,22 @@ pub(crate) enum NoticeActor {
     Administrator,
 }
 
-/// Lists the newest unread notices, newest first; at most `limit`.
+/// Lists the notices of a member, read and unread, newest first; at most `limit`, and only those with a number
+/// below `before`.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.
-pub(crate) fn list_unread(
+pub(crate) fn list_notices(
     connection: &Connection,
     member: &MemberId,
+    before: Option<i64>,
     limit: usize,
-) -> Result<Vec<UnreadNotice>, StoreError> {
+) -> Result<Vec<ListedNotice>, StoreError> {
     let mut rows = connection.prepare_cached(
-        "SELECT id, at, kind, subject FROM notice WHERE member = ?1 AND acknowledged_at IS NULL \
-         ORDER BY id DESC LIMIT ?2",
+        "SELECT id, at, kind, subject, acknowledged_at IS NULL FROM notice WHERE member = ?1 AND id < ?2 \
+         ORDER BY id DESC LIMIT ?3",
     )?;
-    let mut rows = rows.query(params![member, sql_limit(limit)])?;
+    let mut rows = rows.query(params![member, before.unwrap_or(i64::MAX), sql_limit(limit)])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
         let (number, at, kind) = (row.get(0)?, Moment::from_millis(row.get(1)?), row.get::<_, String>(2)?);
@@ -59,13 +63,14 @@ pub(crate) fn list_unread(
             "new-installation" | "installation-disconnected" => {
                 describe_installation(connection, member, &subject)?
             }
+            "password-changed" | "password-reset" => NoticeSubject::default(),
             change if change.starts_with("org-stock.") => describe_change_set(connection, &subject, at)?,
             _ => NoticeSubject {
                 client: Some(client_name(connection, ClientId::new(subject))?),
                 ..NoticeSubject::default()
             },
         };
-        all.push(UnreadNotice { number, at, kind, about });
+        all.push(ListedNotice { number, at, kind, about, is_unread: row.get(4)? });
     }
     Ok(all)
 }
