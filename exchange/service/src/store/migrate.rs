@@ -6,12 +6,13 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use super::OpenError;
 use crate::secrets;
 
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
     include_str!("migrations/0005.sql"),
+    include_str!("migrations/0006.sql"),
 ];
 
 /// Migrates the database to the version of this service.

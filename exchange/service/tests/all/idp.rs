@@ -14,4 +14,5 @@ mod proofs;
 mod refresh;
 mod secrecy;
 mod setup;
+mod sign_ins;
 mod verifier;
