@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod admin;
+mod admin_members;
 mod clients_page;
 mod device;
 mod external;
