@@ -53,7 +53,8 @@ pub(crate) struct GlobalArgs {
     )]
     pub(crate) color: ColorChoice,
     /// The configuration file (TOML) with issuer, gateway, client-id and info-url.
-    #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", hide_env_values = true, global = true)]
+    /// Defaults to the environment variable EXCHANGE_CONFIG.
+    #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// The name of the connection; needed only if there are several.
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true, global = true)]
@@ -339,12 +340,22 @@ pub(crate) enum OutboxCommand {
     /// Send one change again, or every change that can be sent.
     Retry(OptionalEntryArgs),
     /// Remove one change without sending it.
-    Drop(OutboxEntryArgs),
+    Drop(OutboxDrop),
     /// Record whether a change was applied, after you checked it with `sync`. For a change with an unknown
     /// outcome, or one that you confirmed or discarded.
     Resolve(OutboxResolve),
     /// Open the page on which you confirm a change that the exchange holds.
     Confirm(OutboxConfirm),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutboxDrop {
+    /// The number of the change, as `list` shows it.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) id: u64,
+    /// Remove the change without asking for confirmation.
+    #[arg(long, short)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -439,6 +450,9 @@ pub(crate) struct EnvelopeWrite {
     /// The time at which you acquired them, such as 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "WHEN")]
     pub(crate) acquired_at: Option<String>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

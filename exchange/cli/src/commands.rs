@@ -6,6 +6,7 @@ mod change;
 mod completions;
 mod draft;
 mod envelope;
+mod held_stock;
 mod link;
 mod lists;
 mod outbox;
@@ -172,7 +173,7 @@ impl CommandContext {
                 StockCommand::List(args) => lists::list_entries::<StockLot>(self, &args, output).await,
                 StockCommand::Show(args) => lists::show_entry::<StockLot>(self, &args, output).await,
                 StockCommand::Op(op) => {
-                    change::send_ops::<StockOp>(self, change::parse_stock_ops(&op).await?, output).await
+                    change::send_ops::<StockOp>(self, change::parse_stock_ops(self, &op).await?, output).await
                 }
             },
             Command::Ships(command) => match command {
@@ -229,7 +230,8 @@ impl CommandContext {
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
         // With the clock, the replica also hides data that becomes too old while the command runs.
         let replica = replica.with_clocks(&self.environment);
-        replica.expire(self.wall_clock_now())?;
+        // `expire_or_warn` has reported a failure. With the clock, expired data stays hidden (LIM-38).
+        let _ = replica.expire(self.wall_clock_now());
         Ok(self.replica.get_or_init(|| replica))
     }
 
@@ -507,7 +509,7 @@ async fn read_input(file: &Path) -> Result<Vec<u8>, CommandError> {
     } else {
         std::fs::read(file)
     };
-    read.map_err(|error| CommandError::from_io_error(&file.display().to_string(), &error))
+    read.map_err(|error| CommandError::from_input_file(file, error))
 }
 
 /// Returns the argument, or the first line of the standard input if the argument is `-`.

@@ -56,7 +56,8 @@ pub(crate) fn program_identity() -> Result<ClientIdentity, CommandError> {
 }
 
 impl Config {
-    /// Loads the configuration. The environment variable of a sandbox takes precedence over the file.
+    /// Loads the configuration. The environment variable of a sandbox takes precedence over the file, unless the file
+    /// is an argument: the two then contradict each other, which is an error.
     pub(crate) fn load(file: Option<&Path>, profile: &str) -> Result<Self, CommandError> {
         if profile.is_empty()
             || !profile.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -68,6 +69,11 @@ impl Config {
         let version = env!("CARGO_PKG_VERSION");
         let sandbox = ExchangeAddress::from_variable(|name| std::env::var(name).ok())
             .map_err(|error| CommandError::from_usage_error(format!("{SANDBOX_VARIABLE}: {error}")))?;
+        if let (Some(file), true) = (file, sandbox.is_some()) {
+            let what = format!("--config {} and {SANDBOX_VARIABLE} name different exchanges", file.display());
+            let next = format!("omit --config, or unset {SANDBOX_VARIABLE}");
+            return Err(CommandError::new(ExitStatus::Usage, what, next));
+        }
         let (address, identity) = match sandbox {
             Some(address) => (address, ClientIdentity::new(SANDBOX_CLIENT, NAME, version, SANDBOX_PAGE)),
             None => {
@@ -86,7 +92,10 @@ impl Config {
 fn read_config_file(file: Option<&Path>) -> Result<ConfigFile, CommandError> {
     let default =
         || Some(base_folder("XDG_CONFIG_HOME", ".config", "APPDATA")?.join("exchange").join("config.toml"));
-    let path = file.map(Path::to_owned).or_else(default);
+    let variable = std::env::var_os("EXCHANGE_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = file.map(Path::to_owned).or(variable);
+    let is_named = named.is_some();
+    let path = named.or_else(default);
     let missing = || {
         CommandError::new(
             ExitStatus::Usage,
@@ -97,7 +106,7 @@ fn read_config_file(file: Option<&Path>) -> Result<ConfigFile, CommandError> {
     let path = path.ok_or_else(missing)?;
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && file.is_none() => return Err(missing()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => return Err(missing()),
         Err(error) => return Err(CommandError::from_usage_error(format!("{}: {error}", path.display()))),
     };
     toml::from_str(&text)

@@ -194,6 +194,16 @@ impl CommandError {
         }
     }
 
+    /// Creates the error for a file among the arguments that cannot be read, or whose content is invalid.
+    pub(crate) fn from_input_file(file: &std::path::Path, reason: impl fmt::Display) -> Self {
+        let name = if file == std::path::Path::new("-") {
+            "standard input".into()
+        } else {
+            file.display().to_string()
+        };
+        Self::new(ExitStatus::Usage, format!("{name}: {reason}"), "check the file")
+    }
+
     pub(crate) fn from_io_error(what: &str, error: &io::Error) -> Self {
         Self::new(ExitStatus::Failure, format!("{what}: {error}"), "check the file")
     }

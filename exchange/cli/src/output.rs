@@ -87,6 +87,9 @@ enum StatusLine {
     Prompting,
 }
 
+/// The minimum width of a terminal to which tables are adapted.
+const MIN_COLUMNS: usize = 40;
+
 impl Output {
     pub(crate) fn new(form: OutputFormat, color: ColorChoice) -> Self {
         let (no_color, term) = (env::var_os("NO_COLOR"), env::var_os("TERM"));
@@ -113,6 +116,13 @@ impl Output {
     /// standard error are a terminal.
     pub(crate) fn can_prompt(&self) -> bool {
         self.format == OutputFormat::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Returns the width of the terminal on which data is printed; `None` if data goes to a file or another program.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        let (width, _) = stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten()?;
+        Some(width.0.into()).filter(|width| *width >= MIN_COLUMNS)
     }
 
     /// Applies a style to data if colors are enabled.
@@ -325,6 +335,11 @@ pub(crate) async fn read_stdin_line() -> io::Result<Option<String>> {
 }
 
 /// Returns true if colors should be used. A non-empty NO_COLOR disables them; see <https://no-color.org>.
+/// Returns a count with its noun, which gets an `s` unless the count is 1.
+pub(crate) fn count_text(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     match color {
         ColorChoice::Always => true,

@@ -12,13 +12,16 @@ mod connections;
 mod documents;
 mod members;
 mod undo;
+mod unit_list;
 mod units;
 
 use rusqlite::Connection;
 
+pub use crate::backend::DeletedData;
 pub use audit::{AuditFilter, AuditPage, AuditRecord, list_audit};
 pub use catalogue::{
-    ImportSummary, compare_catalogue, import_catalogue, read_catalogue, read_defaults, set_defaults,
+    ImportSummary, compare_catalogue, export_catalogue, import_catalogue, list_defaults, read_catalogue,
+    read_defaults, set_defaults,
 };
 pub use clients::{
     ClientState, LimitChanges, ListedClient, NewClient, add_client, client_state, list_clients,
@@ -26,11 +29,12 @@ pub use clients::{
 };
 pub use connections::{ConnectionFilter, ListedConnection, end_client, end_installation, list_connections};
 pub use members::{
-    ListedMember, NewMember, PasswordLink, add_member, create_password_link, list_members, set_password,
-    set_state,
+    ListedMember, NewMember, PasswordLink, add_member, create_password_link, delete_member, list_members,
+    rename_member, set_password, set_state,
 };
 
 pub use undo::written_for;
+pub use unit_list::{ListedMembership, ListedUnit, list_units, remove_unit};
 pub use units::{
     NewUnit, current_terms, read_units, set_administrator, set_terms, set_terms_text, set_units,
 };

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use exchange_service::logging::{self, LogError, LogFormat};
+use exchange_service::logging::{self, LogControl, LogError, LogFormat};
 use serde_json::json;
 
 /// The exchange: identity provider, gateway, backend and the members' web pages in one process.
@@ -46,13 +46,20 @@ enum Command {
     /// one data folder. /healthz and /readyz report the state of each process. A gateway does not report the
     /// state of its backend, because sign-in and the web pages work without it. `serve.metrics` sets the
     /// address of /metrics. The log is written to standard error, one JSON object per event, and is filtered
-    /// by EXCHANGE_LOG (default: info).
-    Serve(ConfigArgs),
+    /// by `log.level`, which EXCHANGE_LOG overrides.
+    ///
+    /// A second process on the same data folder is refused, unless both have --shared-folder.
+    #[command(
+        after_help = "Signals:\n  TERM, INT  stop after the drain time; a second signal ends the drain time\n  \
+                           HUP        reload the certificate, log.level and the registry of clients"
+    )]
+    Serve(ServeArgs),
     /// Print the effective configuration: defaults, file and environment combined, as a valid configuration file.
     ///
-    /// Without a configuration file, prints every key with its default. An invalid value is reported with its
+    /// Every key has its documentation as a comment, and keys that are not set are commented out. Without a
+    /// configuration file, prints every key with its default. An invalid value is reported with its
     /// key and source, and the exit code is 2.
-    Config(ConfigArgs),
+    Config(PrintConfigArgs),
     /// Administer a service: clients, on/off switch, members, units, catalogue, terms, connections, keys, undo, audit.
     ///
     /// Works on the store of the configuration, whether or not the service is running. A running service
@@ -104,11 +111,31 @@ struct SandboxArgs {
     json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct ConfigArgs {
     /// The configuration file (TOML). Defaults to the environment variable EXCHANGE_CONFIG.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct PrintConfigArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Print the JSON Schema of the configuration file instead, for editors.
+    #[arg(long)]
+    schema: bool,
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Serve the data folder together with other processes of the same role, which must also have this option.
+    ///
+    /// Each process counts rate limits for itself, and a proof can be used once in each process.
+    #[arg(long)]
+    shared_folder: bool,
 }
 
 impl ConfigArgs {
@@ -206,9 +233,9 @@ fn print_error(text: &str) {
 }
 
 /// Installs the logger and maps its errors to exit codes.
-fn init_log(form: LogFormat) -> Result<(), CommandError> {
-    logging::install(form).map_err(|error| match error {
-        LogError::Level(_) => {
+fn init_log(form: LogFormat, level: &str) -> Result<LogControl, CommandError> {
+    logging::install(form, level).map_err(|error| match error {
+        LogError::Level(_) | LogError::Config(_) => {
             let advice = "write a level such as info, or levels by module: exchange_service=debug,info";
             CommandError::Configuration(format!("{error}\n  -> {advice}"))
         }
@@ -227,6 +254,56 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+
+    /// Calls a function for a command and all of its subcommands.
+    fn for_each_command(command: &clap::Command, check: &mut impl FnMut(&clap::Command)) {
+        check(command);
+        command.get_subcommands().for_each(|command| for_each_command(command, check));
+    }
+
+    /// Splits the examples in a help text into words. A backslash continues a line. Pipes and redirections end an
+    /// example.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let joined = help.replace("\\\n", " ");
+        let commands = joined.lines().filter_map(|line| Some(&line[line.find("exchange-service ")?..]));
+        let is_example = |line: &&str| !line.contains("` ");
+        let words = |line: &str| {
+            let mut words = vec![String::new()];
+            let mut is_quoted = false;
+            for letter in line.chars() {
+                match letter {
+                    '\'' => is_quoted = !is_quoted,
+                    ' ' if !is_quoted => words.push(String::new()),
+                    '<' | '>' | '|' if !is_quoted => break,
+                    letter => words.last_mut().unwrap().push(letter),
+                }
+            }
+            words.retain(|word| !word.is_empty());
+            words
+        };
+        commands.filter(is_example).map(words).collect()
+    }
+
+    /// Help examples can be copied: the command line accepts them, and no terminal with 80 columns wraps them.
+    #[test]
+    fn help_examples_can_be_copied() {
+        let mut count = 0;
+        for_each_command(&Cli::command(), &mut |command| {
+            for help in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+                let help = help.to_string();
+                for line in help.lines().filter(|line| line.starts_with("    ")) {
+                    assert!(line.chars().count() < 80, "{}: {line}", command.get_name());
+                }
+                for example in examples(&help) {
+                    count += 1;
+                    if let Err(error) = Cli::try_parse_from(&example) {
+                        panic!("{example:?}: {error}");
+                    }
+                }
+            }
+        });
+        assert!(count >= 15, "{count} examples");
+    }
 
     #[test]
     fn command_line_definition_is_valid() {

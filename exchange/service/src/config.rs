@@ -2,10 +2,16 @@
 //! its default.
 
 mod check;
+mod document;
+#[cfg(test)]
+mod json_schema;
+mod log;
 
 use std::time::Duration;
 
 pub use check::ConfigError;
+pub use document::{CONFIG_SCHEMA, to_commented_toml};
+pub use log::{LogConfig, MemberNaming};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +19,7 @@ use crate::time::Moment;
 
 /// The configuration of a service process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     /// The gateway's public origin, exactly as clients write it in the claim `htu` of their proofs (A29).
@@ -21,6 +28,7 @@ pub struct Config {
     pub issuer: String,
     /// The origin of the members' web pages, if it differs from the origin of the issuer. Required if the
     /// issuer is external.
+    #[cfg_attr(test, schemars(example = "https://members.exchange.example"))]
     pub pages_origin: Option<String>,
     /// The audience of access tokens for the gateway (IDP-07).
     pub audience: String,
@@ -38,10 +46,13 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// The network and process settings.
     pub serve: ServeConfig,
+    /// The log.
+    pub log: LogConfig,
 }
 
 /// The limits of the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitsConfig {
     /// The maximum number of requests per minute and source address (LIM-04).
@@ -91,6 +102,7 @@ pub struct LimitsConfig {
     pub trusted_hops: u8,
     /// The sampling interval of response checks: one of this many responses is checked against the contract
     /// before it is sent. 1 checks all responses, 0 checks none.
+    #[cfg_attr(test, schemars(extend("default" = 100)))]
     pub checked_answers: u32,
     /// The maximum number of source addresses, members and clients whose requests are counted at once.
     pub counted: usize,
@@ -135,10 +147,11 @@ impl Default for LimitsConfig {
 
 /// The retention periods of records, in days.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RetentionConfig {
     /// The retention period of the journal of changes. A client's writes can be undone within this period. It
-    /// must cover at least [`GuardConfig::window_seconds`], because the guard counts removals in the journal.
+    /// must cover at least `guard.window-seconds`, because the guard counts removals in the journal.
     pub journal_days: u32,
     /// The retention period of audit entries.
     pub audit_days: u32,
@@ -156,13 +169,16 @@ impl Default for RetentionConfig {
 
 /// Network and process settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ServeConfig {
     /// The parts of the exchange that this process runs: `all`, `gateway` or `backend`.
     pub role: ProcessRole,
     /// The address of the backend, such as `http://127.0.0.1:8081`; only for a gateway.
+    #[cfg_attr(test, schemars(example = "http://127.0.0.1:8081"))]
     pub backend: Option<String>,
     /// The address to listen on.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub listen: std::net::SocketAddr,
     /// The data folder. A gateway and its backend share one folder.
     pub data: std::path::PathBuf,
@@ -170,6 +186,8 @@ pub struct ServeConfig {
     /// on a private network.
     pub sandbox_data: bool,
     /// The address of `/metrics`, which must not be public. Without an address, no metrics are served.
+    #[cfg_attr(test, schemars(example = "127.0.0.1:9090"))]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub metrics: Option<std::net::SocketAddr>,
     /// The maximum number of concurrent connections. Further connections are not accepted until one is
     /// closed.
@@ -177,6 +195,7 @@ pub struct ServeConfig {
     /// The maximum number of concurrent connections per address (IPv6: per /64 network). Further connections
     /// are closed. By default, the limit is 1024, except for loopback addresses, where a proxy may run, and
     /// behind `limits.trusted-hops`, where there is no limit.
+    #[cfg_attr(test, schemars(example = 1024))]
     pub connections_of_address: Option<usize>,
     /// The timeout for receiving a request head, and for an idle connection, in seconds.
     pub head_seconds: u64,
@@ -191,8 +210,10 @@ pub struct ServeConfig {
     pub shutdown_seconds: u64,
     /// The path of the certificate chain, a PEM file. Without it, the service uses plain HTTP and needs a
     /// proxy in front that provides TLS.
+    #[cfg_attr(test, schemars(example = "/etc/exchange/tls/chain.pem"))]
     pub certificate: Option<std::path::PathBuf>,
     /// The path of the certificate's private key, a PEM file.
+    #[cfg_attr(test, schemars(example = "/etc/exchange/tls/key.pem"))]
     pub private_key: Option<std::path::PathBuf>,
 }
 
@@ -201,12 +222,13 @@ pub struct ServeConfig {
 /// Several processes share one data folder, and must therefore run on one machine: the gateway claims an
 /// idempotency key, and the backend completes the claim in the transaction of its write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessRole {
     /// All parts.
     All,
     /// The parts that clients and members reach: the gateway, the identity provider and the web pages.
-    /// Requests that pass the gateway are sent to [`ServeConfig::backend`].
+    /// Requests that pass the gateway are sent to `serve.backend`.
     Gateway,
     /// The backend, which only gateways call, at an address that must not be public.
     Backend,
@@ -236,6 +258,7 @@ impl Default for ServeConfig {
 
 /// The rules by which a batch is held for the member's confirmation (LIM-21, WRT-13).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GuardConfig {
     /// The length of the window in which removals are counted, in seconds.
@@ -243,7 +266,7 @@ pub struct GuardConfig {
     /// The maximum number of removals in the window, including those of the batch. A batch that exceeds this
     /// maximum is held.
     pub removals: u32,
-    /// The minimum number of removals in the window for which [`GuardConfig::share`] applies: from this number
+    /// The minimum number of removals in the window for which `guard.share` applies: from this number
     /// on, a batch is also held if the removals exceed the fraction.
     pub removals_of_share: u32,
     /// The denominator of the fraction of existing entries that removals may not exceed: 5 means one fifth.
@@ -269,6 +292,7 @@ impl Default for GuardConfig {
 
 /// The limits of the drafts that clients stage for members, and of the reviews that members open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DraftsConfig {
     /// The period in which a draft can be opened with its handoff, in seconds (LIM-35).
@@ -302,6 +326,7 @@ impl Default for DraftsConfig {
 
 /// The settings of the identity provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdpConfig {
     /// How the provider reports rejected proofs.
@@ -330,11 +355,12 @@ pub struct IdpConfig {
     pub external: Option<ExternalIdpConfig>,
 }
 
-/// An external OpenID provider that replaces the built-in provider. Its issuer is [`Config::issuer`].
+/// An external OpenID provider that replaces the built-in provider. Its issuer is `issuer`.
 ///
 /// Its access tokens should contain the time of the member's sign-in (`auth_time`). Otherwise, once a member
 /// has disconnected a client, all tokens of that client and member are rejected permanently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExternalIdpConfig {
     /// The accepted values of the header `typ` of access tokens: `at+jwt` (RFC 9068), or `JWT` for providers
@@ -371,6 +397,7 @@ impl Default for IdpConfig {
 
 /// How the identity provider reports rejected proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofProfile {
     /// Reports a late proof as `invalid_request`, without a nonce.
@@ -393,6 +420,7 @@ impl Default for Config {
             idp: IdpConfig::default(),
             retention: RetentionConfig::default(),
             serve: ServeConfig::default(),
+            log: LogConfig::default(),
         }
     }
 }

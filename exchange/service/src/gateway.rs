@@ -55,6 +55,7 @@ use self::response_headers::ResponseHeaders;
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;
 use crate::correlation::{CORRELATION_ID, correlation_id};
+use crate::peer::PeerAddr;
 
 /// The gateway of the exchange. Clones are cheap and share all state.
 #[derive(Clone)]
@@ -94,8 +95,21 @@ impl Gateway {
         let ports = &*self.ports;
         let mut facts = RequestFacts::from_request(request, &ports.environment);
         let response = self.run_stages(&mut facts).await;
-        telemetry::record_request(&facts, &response, ports.environment.now());
+        telemetry::record_request(&facts, &response);
         if facts.head.method == Method::HEAD { without_body(response) } else { response }
+    }
+
+    /// Makes the next request read the registry of clients from the store.
+    pub fn reload_registry(&self) {
+        self.ports.registry.invalidate();
+    }
+
+    /// Returns the number of entries and the capacity of each cache and budget, with its name.
+    #[must_use]
+    pub fn usage(&self) -> [(&'static str, u64, u64); 2] {
+        let (tokens, tokens_limit) = self.ports.tokens.usage();
+        let (bodies, bodies_limit) = self.ports.body_budget.usage();
+        [("tokens", tokens, tokens_limit), ("request-body-bytes", bodies, bodies_limit)]
     }
 
     /// Runs the stages in order. Calls the backend if the request passes all of them.
@@ -156,7 +170,8 @@ pub(crate) fn reject_head(head: &Head, code: PlainCode, environment: &Environmen
     }
     response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    tracing::info!(correlation_id = id.as_str(), code = ?code, "request head refused");
+    let source = PeerAddr::from_extensions(&head.extensions).0.to_canonical();
+    tracing::info!(correlation_id = id.as_str(), %source, code = ?code, "request head refused");
     response.into_response()
 }
 

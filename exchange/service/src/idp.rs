@@ -28,6 +28,7 @@ mod proofs;
 mod provider;
 mod scopes;
 pub mod sessions;
+pub(crate) mod sign_ins;
 pub mod tokens;
 
 use std::sync::Arc;

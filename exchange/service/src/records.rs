@@ -7,10 +7,14 @@
 
 mod notices;
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, params};
 
 use crate::ids::{ClientId, MemberId};
-use crate::store::{StoreError, sql_limit};
+use crate::logging::member_label;
+use crate::peer::PeerAddr;
+use crate::store::{StoreError, on_commit, sql_limit};
 use crate::time::Moment;
 
 pub(crate) use notices::{
@@ -69,19 +73,68 @@ pub(crate) fn record_audit(
     actor: Actor<'_>,
     entry: AuditEntry<'_>,
 ) -> Result<(), StoreError> {
-    let actor = match actor {
-        Actor::Member(member) => format!("member:{member}"),
-        Actor::Administrator(name) => format!("administrator:{name}"),
-        Actor::Service => "service".to_owned(),
-    };
+    record_audit_from(connection, now, actor, entry, None)
+}
+
+/// Adds an entry about a request from a source address.
+pub(crate) fn record_audit_from(
+    connection: &Connection,
+    now: Moment,
+    actor: Actor<'_>,
+    entry: AuditEntry<'_>,
+    source: Option<PeerAddr>,
+) -> Result<(), StoreError> {
+    let source = source.map(|source| source.0.to_canonical().to_string());
+    log_on_commit(actor, &entry, source.clone());
     let AuditEntry { client, action, subject, detail } = entry;
+    let actor = name_actor(actor, |member| Cow::Borrowed(member.as_str()));
     connection
         .prepare_cached(
-            "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO audit (at, actor, client, action, subject, detail, source) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute(params![now.as_millis(), actor, client, action, subject, detail])?;
+        .execute(params![now.as_millis(), actor, client, action, subject, detail, source])?;
     Ok(())
 }
+
+fn name_actor<'m>(actor: Actor<'m>, name_member: impl Fn(&'m MemberId) -> Cow<'m, str>) -> String {
+    match actor {
+        Actor::Member(member) => format!("member:{}", name_member(member)),
+        Actor::Administrator(name) => format!("administrator:{name}"),
+        Actor::Service => "service".to_owned(),
+    }
+}
+
+/// Logs an audit entry once it is committed.
+fn log_on_commit(actor: Actor<'_>, entry: &AuditEntry<'_>, source: Option<String>) {
+    if !tracing::enabled!(tracing::Level::INFO) {
+        return;
+    }
+    let AuditEntry { client, action, subject, detail } = *entry;
+    let names_member = matches!(actor, Actor::Member(member) if member.as_str() == subject)
+        || action.starts_with("member.")
+        || MEMBER_ACTIONS.contains(&action);
+    let subject =
+        if names_member { member_label(&MemberId::new(subject)).into_owned() } else { subject.to_owned() };
+    let actor = name_actor(actor, member_label);
+    let (client, action, detail) = (client.cloned(), action.to_owned(), detail.to_owned());
+    let span = tracing::Span::current();
+    on_commit(move || {
+        let client = client.as_ref().map(ClientId::as_str);
+        span.in_scope(|| tracing::info!(actor, source, client, action, subject, detail, "audit"));
+    });
+}
+
+/// The actions, other than `member.…`, whose subject is a member.
+const MEMBER_ACTIONS: [&str; 7] = [
+    "approve-login",
+    "decline-login",
+    "disconnect-client",
+    "sign-in",
+    "sign-in-failed",
+    "sign-in-locked",
+    "sign-out",
+];
 
 pub(crate) fn notify_member(
     connection: &Connection,

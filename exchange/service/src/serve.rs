@@ -6,6 +6,7 @@
 //! connection. The size of a body is bounded by the code that reads it.
 
 mod dispatcher;
+pub mod folder_lock;
 mod forwarded;
 mod head;
 pub mod monitoring;
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -33,6 +35,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 pub use self::dispatcher::RequestDispatcher;
+pub use self::tls::{ServerCertificate, log_reload};
 use self::write_timeout::WriteTimeoutStream;
 use crate::Environment;
 use crate::config::Config;
@@ -51,7 +54,8 @@ pub struct Server {
     dispatcher: RequestDispatcher,
     environment: Environment,
     limits: Arc<ConnectionLimits>,
-    tls: Option<tokio_rustls::TlsAcceptor>,
+    tls: Option<(tokio_rustls::TlsAcceptor, ServerCertificate)>,
+    open: Arc<AtomicUsize>,
     /// Whether browsers use TLS to reach the service, here or at a proxy.
     uses_tls: bool,
 }
@@ -133,10 +137,32 @@ impl Server {
             trusted_hops: config.limits.trusted_hops,
         };
         let tls = tls::build_acceptor(serve.certificate.as_deref(), serve.private_key.as_deref())?;
-        let front = front.into();
+        let (environment, limits) = (environment.clone(), Arc::new(limits));
         let uses_tls = config.web_origin().starts_with("https://");
-        let environment = environment.clone();
-        Ok(Self { dispatcher: front, environment, limits: Arc::new(limits), tls, uses_tls })
+        Ok(Self { dispatcher: front.into(), environment, limits, tls, open: Arc::default(), uses_tls })
+    }
+
+    /// Returns a server for another listener with the same limits and certificate.
+    #[must_use]
+    pub fn with_dispatcher(&self, front: impl Into<RequestDispatcher>) -> Self {
+        Self { dispatcher: front.into(), open: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns a server that uses plain HTTP even if a certificate is configured.
+    #[must_use]
+    pub fn without_tls(self) -> Self {
+        Self { tls: None, ..self }
+    }
+
+    /// Returns the certificate, or `None` if the server uses plain HTTP.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&ServerCertificate> {
+        self.tls.as_ref().map(|(_, certificate)| certificate)
+    }
+
+    /// Returns a counter of the open connections, and their maximum number.
+    pub(crate) fn connection_usage(&self) -> (Arc<AtomicUsize>, usize) {
+        (Arc::clone(&self.open), self.limits.connections)
     }
 
     /// Serves requests until `until` completes. Then closes the listener and waits for running requests.
@@ -166,8 +192,9 @@ impl Server {
                 continue;
             };
             let (server, watcher) = (self.clone(), graceful.watcher());
+            let open = OpenConnection::new(&self.open);
             tokio::spawn(async move {
-                let _taken = (place, share);
+                let _taken = (place, share, open);
                 server.serve_connection(stream, address, watcher).await;
             });
         }
@@ -187,7 +214,7 @@ impl Server {
         let _ = stream.set_nodelay(true);
         match self.tls.clone() {
             None => self.serve_http(stream, address, watcher).await,
-            Some(tls) => {
+            Some((tls, _)) => {
                 if let Ok(Ok(stream)) = timeout(self.limits.handshake, tls.accept(stream)).await {
                     self.serve_http(stream, address, watcher).await;
                 }
@@ -253,6 +280,22 @@ impl Server {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response)
+    }
+}
+
+/// An open connection, which is counted until this value is dropped.
+struct OpenConnection(Arc<AtomicUsize>);
+
+impl OpenConnection {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

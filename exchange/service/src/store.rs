@@ -28,6 +28,7 @@ pub use edit::{EditError, edit_store, inspect_store};
 pub use error::{OpenError, StoreError};
 pub(crate) use keys::{ensure_key, load_key};
 pub use queue::{Store, StoreLocation, StoreOptions};
+pub(crate) use writer::on_commit;
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dpop_bound::UnixTime;
 use jiff::Timestamp;
@@ -141,6 +141,30 @@ pub fn whole_seconds(duration: Duration) -> u64 {
 #[must_use]
 pub fn retry_after(wait: Duration) -> u64 {
     whole_seconds(wait).max(1)
+}
+
+/// A measurement of elapsed time by the monotonic clock, which corrections of the system time do not affect.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts a measurement.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Returns the time since the start.
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    /// Returns the time since the start in whole microseconds, as in log lines.
+    #[must_use]
+    pub fn elapsed_micros(self) -> u64 {
+        u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
 }
 
 /// A source of the current time.

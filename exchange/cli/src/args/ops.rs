@@ -135,9 +135,9 @@ pub(crate) struct LotArgs {
     /// The material or item: its name, bt:KEY, or another format of `blueprints add`.
     #[arg(value_name = "MATERIAL")]
     material: CatalogueReference,
-    /// The quality, 0 to 1000; use 0 for items and if the quality is unknown.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=1000))]
-    quality: i64,
+    /// The quality, 0 to 1000; 0, the default, is for items and if the quality is unknown.
+    #[arg(long, value_parser = clap::value_parser!(i64).range(0..=1000))]
+    quality: Option<i64>,
     /// Select the lot that is marked as stolen.
     #[arg(long)]
     stolen: bool,
@@ -156,9 +156,9 @@ pub(crate) struct SetLot {
     /// The new quantity, such as 12.5scu or 40pc.
     #[arg(long = "to", value_name = "QUANTITY")]
     to: QuantityValue,
-    /// The quantity when you last read it; 0 for a new lot.
+    /// The quantity when you last read it; 0 for a new lot. Default: the quantity as of the last `sync`.
     #[arg(long = "from", value_name = "QUANTITY")]
-    from: QuantityValue,
+    from: Option<QuantityValue>,
     #[command(flatten)]
     pub(crate) sending: SendOptions,
 }
@@ -170,15 +170,28 @@ pub(crate) struct MoveStock {
     /// The place from which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     from: LocationValue,
-    /// The quantity at that place before and after the move, such as 12.5scu..10scu.
-    #[arg(long = "from-lot", value_name = "BEFORE..AFTER")]
-    from_range: QuantityRange,
+    /// The quantity to move, such as 2.5scu. The quantities at both places are those of the last `sync`.
+    #[arg(long, value_name = "QUANTITY", required_unless_present = "from_range")]
+    quantity: Option<QuantityValue>,
+    /// The quantity at that place before and after the move, such as 12.5scu..10scu; instead of --quantity.
+    #[arg(
+        long = "from-lot",
+        value_name = "BEFORE..AFTER",
+        requires = "to_range",
+        conflicts_with = "quantity"
+    )]
+    from_range: Option<QuantityRange>,
     /// The place to which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     to: LocationValue,
     /// The quantity at the target place before and after the move, such as 0scu..2.5scu.
-    #[arg(long = "to-lot", value_name = "BEFORE..AFTER")]
-    to_range: QuantityRange,
+    #[arg(
+        long = "to-lot",
+        value_name = "BEFORE..AFTER",
+        requires = "from_range",
+        conflicts_with = "quantity"
+    )]
+    to_range: Option<QuantityRange>,
     #[command(flatten)]
     pub(crate) sending: SendOptions,
 }
@@ -198,11 +211,21 @@ impl std::str::FromStr for QuantityRange {
 }
 
 impl LotArgs {
+    /// Returns the description of the lot at a place.
+    fn at<'a>(&'a self, at: &'a LocationValue) -> LotDescription<'a> {
+        LotDescription {
+            material: &self.material.0,
+            place: &at.0,
+            quality: self.quality.unwrap_or_default(),
+            stolen: self.stolen,
+        }
+    }
+
     fn build_op(&self, at: &LocationValue, before: &QuantityValue, after: &QuantityValue) -> Json {
         JsonObject::for_op("set-quantity")
             .with("material", self.material.0.clone())
             .with("location", at.0.clone())
-            .with("quality", self.quality)
+            .with("quality", self.quality.unwrap_or_default())
             .with("stolen", self.stolen)
             .with("quantity", after.0.clone())
             .with("expectedQuantity", before.0.clone())
@@ -211,17 +234,57 @@ impl LotArgs {
     }
 }
 
+/// A lot as the arguments describe it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LotDescription<'a> {
+    pub(crate) material: &'a Json,
+    pub(crate) place: &'a Json,
+    pub(crate) quality: i64,
+    pub(crate) stolen: bool,
+}
+
 impl SetLot {
-    pub(crate) fn to_ops(&self) -> Vec<Json> {
-        vec![self.lot.build_op(&self.at, &self.from, &self.to)]
+    /// Returns the lot whose current quantity is needed, or `None` if the arguments contain the quantity.
+    pub(crate) fn needed_lot(&self) -> Option<LotDescription<'_>> {
+        self.from.is_none().then(|| self.lot.at(&self.at))
+    }
+
+    /// Returns the op. `held` is the quantity of [`Self::needed_lot`]; `None` if there is no such lot.
+    pub(crate) fn to_ops(&self, held: Option<QuantityValue>) -> Vec<Json> {
+        let before = self.from.clone().or(held).unwrap_or_else(|| self.to.zero());
+        vec![self.lot.build_op(&self.at, &before, &self.to)]
     }
 }
 
 impl MoveStock {
-    /// Returns two ops for one change set: the decrease at one place and the increase at the other (STK-20).
-    pub(crate) fn to_ops(&self) -> Vec<Json> {
-        let Self { lot, from, from_range, to, to_range, .. } = self;
-        vec![lot.build_op(from, &from_range.0, &from_range.1), lot.build_op(to, &to_range.0, &to_range.1)]
+    /// Returns the lots whose current quantities are needed, at the source and at the target, or `None` if the
+    /// arguments contain the quantities.
+    pub(crate) fn needed_lots(&self) -> Option<[LotDescription<'_>; 2]> {
+        self.quantity.is_some().then(|| [self.lot.at(&self.from), self.lot.at(&self.to)])
+    }
+
+    /// Returns two ops for one change set: the decrease at one place and the increase at the other (STK-20). `held`
+    /// contains the quantities of [`Self::needed_lots`].
+    ///
+    /// # Errors
+    /// Returns an error if the source has less than the quantity to move, or another unit.
+    pub(crate) fn to_ops(&self, held: [Option<QuantityValue>; 2]) -> Result<Vec<Json>, String> {
+        let Self { lot, from, from_range, to, to_range, quantity, .. } = self;
+        let (from_range, to_range) = match (quantity, from_range, to_range) {
+            (Some(quantity), ..) => {
+                let [here, there] = held.map(|held| held.unwrap_or_else(|| quantity.zero()));
+                let rest = here.minus(quantity).ok_or_else(|| {
+                    format!("--quantity {quantity} is more than the {here} that you hold there")
+                })?;
+                let sum = there.plus(quantity);
+                let sum = sum.ok_or_else(|| format!("--quantity {quantity} cannot be added to {there}"))?;
+                (QuantityRange(here, rest), QuantityRange(there, sum))
+            }
+            (None, Some(from_range), Some(to_range)) => (from_range.clone(), to_range.clone()),
+            // The definition of the arguments excludes this case.
+            (None, ..) => return Err("give --quantity, or --from-lot and --to-lot".to_owned()),
+        };
+        Ok(vec![lot.build_op(from, &from_range.0, &from_range.1), lot.build_op(to, &to_range.0, &to_range.1)])
     }
 }
 

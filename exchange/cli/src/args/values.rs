@@ -119,6 +119,68 @@ impl FromStr for QuantityValue {
     }
 }
 
+/// Returns a property of a JSON object.
+pub(crate) fn property<'j>(json: &'j Json, name: &str) -> Option<&'j Json> {
+    match json {
+        Json::Object(properties) => properties.get(name),
+        _ => None,
+    }
+}
+
+impl QuantityValue {
+    /// Returns a quantity of zero with the same unit.
+    pub(crate) fn zero(&self) -> Self {
+        let unit = property(&self.0, "unit").cloned().unwrap_or(Json::Null);
+        Self(JsonObject::default().with("amount", Number::from_i64(0)).with("unit", unit).into())
+    }
+
+    /// Adds a quantity of the same unit. Returns `None` for different units, or if the sum is too large.
+    pub(crate) fn plus(&self, other: &Self) -> Option<Self> {
+        self.combine(other, i64::checked_add)
+    }
+
+    /// Subtracts a quantity of the same unit. Returns `None` for different units, or if the other one is greater.
+    pub(crate) fn minus(&self, other: &Self) -> Option<Self> {
+        self.combine(other, i64::checked_sub).filter(|rest| rest.thousandths().is_some_and(|rest| rest >= 0))
+    }
+
+    fn combine(&self, other: &Self, combine: fn(i64, i64) -> Option<i64>) -> Option<Self> {
+        if property(&self.0, "unit") != property(&other.0, "unit") {
+            return None;
+        }
+        let sum = combine(self.thousandths()?, other.thousandths()?)?;
+        let text =
+            format!("{}{}.{:03}", if sum < 0 { "-" } else { "" }, (sum / 1000).abs(), (sum % 1000).abs());
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        let amount = Number::parse(text).ok()?;
+        let unit = property(&self.0, "unit").cloned()?;
+        Some(Self(JsonObject::default().with("amount", amount).with("unit", unit).into()))
+    }
+
+    /// Returns the amount in thousandths, as the exchange stores SCU (TYP-06).
+    fn thousandths(&self) -> Option<i64> {
+        match property(&self.0, "amount")? {
+            Json::Number(number) => number.to_scaled_i64(3),
+            _ => None,
+        }
+    }
+}
+
+/// Formats the quantity as it is typed.
+impl std::fmt::Display for QuantityValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let amount = match property(&self.0, "amount") {
+            Some(Json::Number(number)) => number.to_json_text().into_owned(),
+            _ => String::new(),
+        };
+        let unit = match property(&self.0, "unit") {
+            Some(Json::String(unit)) if unit == "PIECE" => "pc",
+            _ => "scu",
+        };
+        write!(f, "{amount}{unit}")
+    }
+}
+
 /// An insurance: `lifetime`, or a number of months.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InsuranceValue(pub(crate) Json);

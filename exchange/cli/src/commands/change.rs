@@ -15,9 +15,15 @@ use exchange_client::{
 };
 use tokio::time::Instant;
 
-use super::{CommandContext, outcomes, read_input, report_claims::ReportClaims, scope_missing_error};
+use super::{
+    CommandContext, held_stock::held_quantities, outcomes, read_input, report_claims::ReportClaims,
+    scope_missing_error,
+};
 use crate::{
-    args::ops::{BlueprintOps, OpsFileArgs, OrgStockOps, SendOptions, ShipOps, StockOps},
+    args::{
+        ops::{BlueprintOps, OpsFileArgs, OrgStockOps, SendOptions, ShipOps, StockOps},
+        values::property,
+    },
     error::{CommandError, ExitStatus},
     output::Output,
 };
@@ -29,20 +35,22 @@ const MAX_NAMED_MEMBERS: usize = 10;
 pub(super) struct ParsedOps {
     pub(super) ops: Vec<Json>,
     pub(super) sending: SendOptions,
+    /// Whether the ops come from a file. Errors then contain JSON Pointers instead of arguments.
+    pub(super) is_file: bool,
 }
 
 fn parsed_ops(ops: Vec<Json>, sending: &SendOptions) -> ParsedOps {
-    ParsedOps { ops, sending: sending.clone() }
+    ParsedOps { ops, sending: sending.clone(), is_file: false }
 }
 
 async fn read_ops_file(args: &OpsFileArgs) -> Result<ParsedOps, CommandError> {
     let json = Json::parse(&read_input(&args.file).await?)
-        .map_err(|error| CommandError::from_usage_error(format!("invalid JSON: {error}")))?;
+        .map_err(|error| CommandError::from_input_file(&args.file, format!("invalid JSON: {error}")))?;
     let ops = match json {
         Json::Array(ops) => ops,
         op => vec![op],
     };
-    Ok(parsed_ops(ops, &args.sending))
+    Ok(ParsedOps { is_file: true, ..parsed_ops(ops, &args.sending) })
 }
 
 pub(super) async fn parse_blueprint_ops(command: &BlueprintOps) -> Result<ParsedOps, CommandError> {
@@ -53,10 +61,25 @@ pub(super) async fn parse_blueprint_ops(command: &BlueprintOps) -> Result<Parsed
     })
 }
 
-pub(super) async fn parse_stock_ops(command: &StockOps) -> Result<ParsedOps, CommandError> {
+pub(super) async fn parse_stock_ops(
+    context: &CommandContext,
+    command: &StockOps,
+) -> Result<ParsedOps, CommandError> {
     Ok(match command {
-        StockOps::Set(args) => parsed_ops(args.to_ops(), &args.sending),
-        StockOps::Move(args) => parsed_ops(args.to_ops(), &args.sending),
+        StockOps::Set(args) => {
+            let held = match args.needed_lot() {
+                Some(lot) => held_quantities(context, [lot]).await?.into_iter().next().flatten(),
+                None => None,
+            };
+            parsed_ops(args.to_ops(held), &args.sending)
+        }
+        StockOps::Move(args) => {
+            let held = match args.needed_lots() {
+                Some(lots) => held_quantities(context, lots).await?,
+                None => [None, None],
+            };
+            parsed_ops(args.to_ops(held).map_err(CommandError::from_usage_error)?, &args.sending)
+        }
         StockOps::Change(args) => read_ops_file(args).await?,
     })
 }
@@ -94,7 +117,7 @@ pub(super) async fn send_ops<O: ChangeOp>(
     let mut changes = Changes::<O>::new();
     for (index, op) in typed.ops.iter().enumerate() {
         let op = O::parse_valid(op.to_string().as_bytes())
-            .map_err(|rejected| invalid_op_error(index, &rejected))?;
+            .map_err(|rejected| invalid_op_error(index, &rejected, (!typed.is_file).then_some(op)))?;
         match op.undeclared_members(MAX_NAMED_MEMBERS) {
             unknown if unknown.is_empty() => changes.push(op)?,
             unknown => {
@@ -178,9 +201,18 @@ pub(super) fn is_transient(failure: &CommandError) -> bool {
     matches!(failure, CommandError::Client(error) if matches!(error.kind(), Busy | OutcomeUnknown | Protocol | Unreachable))
 }
 
-/// Creates the error for an op that does not match the contract. It lists the JSON Pointer of each violation.
-fn invalid_op_error(at: usize, rejected: &DocumentError) -> CommandError {
+/// Creates the error for an op that does not match the contract. It lists the argument of each violation, or its JSON
+/// Pointer if the op comes from a file.
+fn invalid_op_error(at: usize, rejected: &DocumentError, typed: Option<&Json>) -> CommandError {
     let what = match rejected {
+        DocumentError::Invalid(violations) if typed.is_some() => {
+            let name = |pointer: &str| argument_name(typed.and_then(|op| property(op, "op")), pointer);
+            let places: Vec<_> = violations
+                .iter()
+                .map(|found| format!("{} ({})", name(&found.pointer), found.keyword))
+                .collect();
+            format!("invalid {}", places.join(", "))
+        }
         DocumentError::Invalid(violations) => {
             let places: Vec<_> = violations
                 .iter()
@@ -191,6 +223,41 @@ fn invalid_op_error(at: usize, rejected: &DocumentError) -> CommandError {
         rejected => format!("/ops/{at}: {rejected}"),
     };
     CommandError::from_usage_error(what)
+}
+
+/// Returns the name of the argument from which a property of an op comes.
+fn argument_name(op: Option<&Json>, pointer: &str) -> String {
+    let property = pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let is_lot = matches!(op, Some(Json::String(op)) if op == "set-quantity");
+    let argument = match property {
+        "material" => "MATERIAL",
+        "ref" => "PRODUCT",
+        "entry" => "ENTRY",
+        "shipId" => "SHIP",
+        "quantity" if is_lot => "--to",
+        "expectedQuantity" => "--from",
+        "location" => "place",
+        "shipType" => "--type",
+        "orgUnit" => "--unit",
+        "orgUnitVersion" => "--unit-version",
+        "fromJobOrders" => "--from-job-order",
+        "fromMissions" => "--from-mission",
+        "jobOrders" => "--job-order",
+        "missions" => "--mission",
+        "mergeScu" => "--merge",
+        "" => return "arguments".to_owned(),
+        other => {
+            let mut option = String::from("--");
+            for letter in other.chars() {
+                if letter.is_ascii_uppercase() {
+                    option.push('-');
+                }
+                option.push(letter.to_ascii_lowercase());
+            }
+            return option;
+        }
+    };
+    argument.to_owned()
 }
 
 /// The maximum time to wait for the send lock. A run that is not stuck holds it for a shorter time.
@@ -356,6 +423,23 @@ mod tests {
         let mut changes = BlueprintChanges::new();
         changes.add(known.item_ref().unwrap()).unwrap();
         changes
+    }
+
+    /// Errors name the argument that the member typed.
+    #[test]
+    fn properties_have_the_names_of_arguments() {
+        let lot = Json::String("set-quantity".to_owned());
+        for (op, pointer, expect) in [
+            (Some(&lot), "/quantity/amount", "--to"),
+            (None, "/quantity/amount", "--quantity"),
+            (None, "/expectedQuantity", "--from"),
+            (None, "/acquiredAt", "--acquired-at"),
+            (None, "/terminal", "--terminal"),
+            (None, "/material/name", "MATERIAL"),
+            (None, "", "arguments"),
+        ] {
+            assert_eq!(argument_name(op, pointer), expect);
+        }
     }
 
     /// If Ctrl-C interrupts storing a change, the notice states that the change may be stored. After that,

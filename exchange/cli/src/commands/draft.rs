@@ -67,10 +67,10 @@ async fn stage_blueprints(
     output: &mut Output,
 ) -> Result<DraftHandoff, CommandError> {
     let checked = check_envelope(&read_input(&args.file).await?).map_err(|fault| {
-        CommandError::new(ExitStatus::Failure, fault.to_string(), "see `exchange envelope check`")
+        CommandError::new(ExitStatus::Usage, fault.to_string(), "see `exchange envelope check`")
     })?;
     let envelope = SealedEnvelope::from_checked(checked).map_err(|what| {
-        CommandError::new(ExitStatus::Failure, what.to_string(), "see `exchange envelope check`")
+        CommandError::new(ExitStatus::Usage, what.to_string(), "see `exchange envelope check`")
     })?;
     link::ensure_link_can_open(&args.link, "draft", output)?;
     let exchange = context.exchange_for_operation(OperationId::DraftsBlueprints, output).await?;

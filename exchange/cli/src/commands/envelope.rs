@@ -18,7 +18,7 @@ use crate::{
     args::{EnvelopeCheck, EnvelopeCommand, EnvelopeWrite, values::CatalogueReference},
     config,
     error::{CommandError, ExitStatus},
-    output::{Output, TextStyle},
+    output::{Output, TextStyle, count_text},
     table::PropertyList,
 };
 
@@ -74,11 +74,20 @@ fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatu
         }
         return Ok(ExitStatus::Success);
     }
+    // A dangling link is replaced, too, so links are not followed.
+    if !args.force && std::fs::symlink_metadata(&args.file).is_ok() {
+        let what = format!("{} exists already", args.file.display());
+        return Err(CommandError::new(
+            ExitStatus::Usage,
+            what,
+            "choose another name, or replace it with --force",
+        ));
+    }
     envelope.write_to(&args.file).map_err(|error| write_error(&args.file, error))?;
     if output.is_json() {
         output.write_json(&json!({ "blueprints": envelope.len() }));
     } else {
-        output.print_note(format!("{} blueprints written", envelope.len()));
+        output.print_note(format!("{} written", count_text(envelope.len(), "blueprint")));
     }
     Ok(ExitStatus::Success)
 }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     args::{self, OutboxResolve},
     error::{CommandError, ExitStatus},
-    output::{Output, TextStyle},
+    output::{Output, TextStyle, read_stdin_line},
     table::{PropertyList, Table},
 };
 
@@ -35,7 +35,9 @@ pub(super) async fn run_outbox(
         args::OutboxCommand::List => list_changes(context, output).await,
         args::OutboxCommand::Show(args) => show_change(context, EntryNumber(args.id), output).await,
         args::OutboxCommand::Retry(args) => retry_changes(context, args.id.map(EntryNumber), output).await,
-        args::OutboxCommand::Drop(args) => drop_change(context, EntryNumber(args.id), output).await,
+        args::OutboxCommand::Drop(args) => {
+            drop_change(context, EntryNumber(args.id), args.force, output).await
+        }
         args::OutboxCommand::Resolve(args) => resolve_change(context, &args, output).await,
         args::OutboxCommand::Confirm(args) => {
             let number = EntryNumber(args.id);
@@ -270,9 +272,17 @@ async fn read_ops<O: ChangeOp>(
 async fn drop_change(
     context: &CommandContext,
     number: EntryNumber,
+    force: bool,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let outbox = open_known_outbox(context).await?;
+    let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
+    // A decided change is only a report, so nothing is lost with it.
+    let is_open = entries.iter().any(|entry| entry.number() == number && entry.state() != EntryState::Done)
+        || unreadable.iter().any(|entry| entry.number == number);
+    if !force && is_open && !confirm_drop(number, output).await? {
+        return Err(CommandError::new(ExitStatus::Cancelled, "the change is kept", "answer y to drop it"));
+    }
     // With the lock, no other run is sending the change, which would then report its outcome.
     let _send_lock = SendLock::acquire(context, output).await?;
     // The entry is `None` if it cannot be read. Such a change can be dropped as well.
@@ -298,6 +308,17 @@ async fn drop_change(
         _ => {}
     }
     Ok(ExitStatus::Success)
+}
+
+/// Asks whether a change that was not carried out shall be removed. Returns an error if nobody can answer.
+async fn confirm_drop(number: EntryNumber, output: &mut Output) -> Result<bool, CommandError> {
+    if !output.can_prompt() {
+        let what = format!("change {number} was not carried out, and would be lost");
+        return Err(CommandError::new(ExitStatus::Usage, what, "drop it with --force"));
+    }
+    output.print_note(format!("Drop change {number}, which was not carried out? [y/N]"));
+    let line = read_stdin_line().await?;
+    Ok(line.is_some_and(|line| matches!(line.trim(), "y" | "Y" | "yes")))
 }
 
 /// Records what the member found after a `sync`: whether the change was applied. A change that was not

@@ -170,7 +170,7 @@ async fn mass_change_waits_for_confirmation() {
     assert_eq!(wait_for_exit(child).await.code, 7);
     let link = machine.json(&["outbox", "confirm", &number, "--print-link"]).await.json();
     assert!(link["link"].as_str().unwrap().starts_with(&machine.sandbox.origin()));
-    assert_eq!(machine.run(&["outbox", "drop", &number]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "drop", &number, "--force"]).await.code, 0);
     assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
@@ -366,5 +366,46 @@ async fn unknown_op_property_is_named() {
         err|   -> see --help
     "#]]
     .assert_eq(&machine.run(&["blueprints", "change", &file]).await.shown());
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+}
+
+/// STK-05, STK-20: without explicit old quantities, `stock set` and `stock move` use those of the last `sync`. A lot of
+/// another quality is named, and nothing is sent.
+#[tokio::test]
+async fn old_quantities_come_from_the_last_sync() {
+    let machine = TestMachine::synced().await;
+    let lot = machine.found(&["stock", "list"], "Sandbox Component").await;
+    let place = lot["location"]["name"].as_str().unwrap();
+    let set = machine.run(&["stock", "set", "sandbox component", "--at", place, "--to", "41pc"]).await;
+    assert_eq!(set.code, 0, "{}", set.shown());
+    let locations = machine.json(&["locations"]).await.json();
+    let names = locations["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap());
+    let other = names.into_iter().find(|name| *name != place).unwrap().to_owned();
+    let go = ["stock", "move", "Sandbox Component", "--from", place, "--to", &other, "--quantity"];
+    let moved = machine.run(&[&go[..], &["11pc"]].concat()).await;
+    assert_eq!(moved.code, 0, "{}", moved.shown());
+    assert_eq!(machine.run(&["sync"]).await.code, 0);
+    let lots = machine.json(&["stock", "list", "Sandbox Component"]).await.json();
+    let amount = |name: &str| {
+        let lots = lots["items"].as_array().unwrap();
+        let lot = lots.iter().find(|lot| lot["location"]["name"] == name);
+        lot.map(|lot| lot["quantity"]["amount"].clone())
+    };
+    assert_eq!((amount(place), amount(&other)), (Some(30.into()), Some(11.into())), "{lots}");
+
+    let much = machine.json(&[&go[..], &["31pc"]].concat()).await.error();
+    assert_eq!(much["message"], "--quantity 31pc is more than the 30pc that you hold there", "{much}");
+    assert_eq!(much["exit"], 2);
+    // The member holds this material at another quality.
+    let metal = machine.found(&["stock", "list"], "Sandbox Metal").await;
+    let (at, quality) = (metal["location"]["name"].as_str().unwrap(), metal["quality"].as_i64().unwrap());
+    assert_ne!(quality, 0);
+    let error = machine.json(&["stock", "set", "Sandbox Metal", "--at", at, "--to", "1scu"]).await.error();
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("you hold this at quality ") && message.contains(&quality.to_string()),
+        "{error}"
+    );
+    assert!(error["next"].as_str().unwrap().starts_with("add --quality "), "{error}");
     assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }

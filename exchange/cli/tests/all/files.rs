@@ -77,10 +77,23 @@ async fn an_envelope_is_written_to_a_file() {
     let ran = finish(command).await;
     expect![[r#"
         exit 0
-        err| 1 blueprints written
+        err| 1 blueprint written
     "#]]
     .assert_eq(&ran.shown());
     assert!(std::fs::read_to_string(file).unwrap().contains("Sandbox Rifle"));
+    // An existing file is replaced only on request.
+    let write = |more: &[&str]| {
+        let mut command = command_with_home(&home);
+        let file = home.path().join("blueprints.json");
+        command.args(["envelope", "write"]).arg(file).arg("Sandbox Knife").args(more);
+        finish(command)
+    };
+    let kept = write(&[]).await;
+    assert!(kept.code == 2 && kept.err.contains("blueprints.json exists already"), "{}", kept.shown());
+    let content = || std::fs::read_to_string(home.path().join("blueprints.json")).unwrap();
+    assert!(!content().contains("Sandbox Knife"));
+    assert_eq!(write(&["--force"]).await.code, 0);
+    assert!(content().contains("Sandbox Knife"));
     // If the file cannot be written, the error contains its name and the reason.
     let nowhere = home.path().join("nowhere").join("blueprints.json");
     let mut command = command_with_home(&home);
@@ -162,5 +175,42 @@ async fn invalid_arguments_are_a_usage_error() {
     {
         let ran = run_command(args, "").await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.shown());
+    }
+}
+
+/// `--config` does not select the exchange if the environment selects a sandbox, so the two together are an error.
+#[tokio::test]
+async fn config_contradicts_a_sandbox() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = command_with_home(&home);
+    command.env("EXCHANGE_SANDBOX", "http://127.0.0.1:1").args(["--config", "exchange.toml", "status"]);
+    let ran = finish(command).await;
+    expect![[r#"
+        exit 2
+        err| error: --config exchange.toml and EXCHANGE_SANDBOX name different exchanges
+        err|   -> omit --config, or unset EXCHANGE_SANDBOX
+    "#]]
+    .assert_eq(&ran.shown());
+}
+
+/// An input file that cannot be read or parsed has the same exit code in all commands, and the error names a missing
+/// file.
+#[tokio::test]
+async fn broken_input_files_have_one_exit_code() {
+    let home = tempfile::tempdir().unwrap();
+    let broken = home.path().join("broken.json");
+    std::fs::write(&broken, "{").unwrap();
+    let missing = home.path().join("missing.json");
+    for (file, is_missing) in [(&broken, false), (&missing, true)] {
+        let file = file.to_str().unwrap();
+        for args in
+            [&["stock", "change", file][..], &["draft", "refinery", file], &["draft", "blueprints", file]]
+        {
+            let mut command = command_with_home(&home);
+            command.env("EXCHANGE_SANDBOX", "http://127.0.0.1:1").args(args);
+            let ran = finish(command).await;
+            assert_eq!(ran.code, 2, "{args:?}: {}", ran.shown());
+            assert!(!is_missing || ran.err.contains("missing.json"), "{args:?}: {}", ran.shown());
+        }
     }
 }

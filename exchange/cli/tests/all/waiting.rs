@@ -69,7 +69,7 @@ async fn change_behind_a_held_one_is_reported() {
     assert_eq!(machine.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
     // After the held change was dropped, a command for another area also sends the waiting changes and
     // reports their outcomes.
-    assert_eq!(machine.run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "drop", "1", "--force"]).await.code, 0);
     expect![[r#"
         exit 0
         out| CHANGE  OP                RESULT    WHY
@@ -138,19 +138,22 @@ async fn held_change_is_listed_in_json() {
 async fn dropping_warns_if_the_change_may_be_applied() {
     let machine = TestMachine::synced().await;
     held(&machine).await;
+    // Nobody can answer a prompt here.
+    let error = machine.json(&["outbox", "drop", "1"]).await.error();
+    assert_eq!((&error["exit"], &error["next"]), (&json!(2), &json!("drop it with --force")), "{error}");
     expect![[r#"
         exit 0
         out| {"dropped":1,"mayBeApplied":false,"state":"held"}
         err| note: the exchange still holds change 1, because `drop` cannot withdraw it: discard it with its link, or let it expire
     "#]]
-    .assert_eq(&machine.json(&["outbox", "drop", "1"]).await.shown());
+    .assert_eq(&machine.json(&["outbox", "drop", "1", "--force"]).await.shown());
     machine.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     assert_eq!(machine.run(&rifles("3pc")).await.code, 6);
     expect![[r#"
         exit 0
         err| change 2 is dropped
     "#]]
-    .assert_eq(&machine.run(&["outbox", "drop", "2"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "drop", "2", "--force"]).await.shown());
     // Simulate that the first response for the next change was lost.
     machine.pass(30);
     assert_eq!(machine.run(&rifles("3pc")).await.code, 6);
@@ -165,7 +168,7 @@ async fn dropping_warns_if_the_change_may_be_applied() {
         err| change 3 is dropped
         err| note: the exchange may have carried out change 3 before you dropped it: run `exchange sync`, and check its entries
     "#]]
-    .assert_eq(&machine.run(&["outbox", "drop", "3"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "drop", "3", "--force"]).await.shown());
 }
 
 /// CLI-04: applied changes are reported even if other changes of the command have to wait.
@@ -356,7 +359,7 @@ async fn unreadable_change_hides_no_others() {
     let status = machine.json(&["status"]).await.json();
     assert_eq!((&status["outbox"], &status["unreadable"]), (&json!(0), &json!(1)));
     assert_eq!(machine.run(&["outbox", "retry"]).await.code, 7);
-    assert_eq!(machine.run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "drop", "1", "--force"]).await.code, 0);
     assert_eq!(machine.run(&["outbox", "retry"]).await.code, 0);
 }
 
@@ -464,7 +467,7 @@ async fn change_is_stored_without_a_network() {
         out|      1  stock    1  pending        it is sent with the next change of its area, or with `retry`
     "#]]
     .assert_eq(&run(&["outbox", "list"]).await.shown());
-    assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(run(&["outbox", "drop", "1", "--force"]).await.code, 0);
 }
 
 /// CLI-04: a run whose output is not read, for example in a pager, does not block other runs, and other runs

@@ -8,6 +8,7 @@
 //! and [`Database::erase_remnants`] rewrites the file and empties its write-ahead log.
 
 mod corruption;
+mod lock_holders;
 #[cfg(test)]
 mod tests;
 
@@ -16,16 +17,23 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use exchange_client::{Error, ErrorKind};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub(crate) use corruption::{CorruptFilePolicy, delete_renamed_file};
 
 /// The maximum time to wait for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The maximum time for which an erasure waits for other processes that read the file. SQLite itself does not wait
+/// while another process writes its log back, as each command does when it ends.
+const ERASURE_TIMEOUT: Duration = Duration::from_secs(15);
+/// The pause between two attempts to erase.
+const ERASURE_PAUSE: Duration = Duration::from_millis(20);
 
 /// The time in milliseconds for which remnants of frequently changed data may stay in a file. Rewriting a
 /// file more often would be too expensive, because the cost is proportional to its size.
@@ -54,16 +62,19 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens or creates a file to which only this user has access.
+    ///
+    /// If the disk is full or the folder is read-only, an existing file is opened for reading, and writes fail.
     pub(crate) fn open(path: &Path, plan: &'static DatabasePlan) -> Result<Self, Error> {
-        let _lock = lock_file(path, plan)?;
-        let (reader, writer) = match open_connections(path, plan) {
-            Err(DatabaseFault::Sqlite(error)) if corruption::is_corruption_error(&error) => {
-                corruption::replace_corrupt_file(path, plan)?;
-                open_connections(path, plan)
+        let opened = match open_writable(path, plan) {
+            Err(OpenFailure::Fault(fault)) if fault.is_unwritable() && path.is_file() => {
+                open_read_only(path, plan).map_err(|_| OpenFailure::Fault(fault))
             }
             opened => opened,
-        }
-        .map_err(|fault| fault.into_error(plan))?;
+        };
+        let (reader, writer) = opened.map_err(|failure| match failure {
+            OpenFailure::Fault(fault) => fault.into_error(plan),
+            OpenFailure::Repair(error) => error,
+        })?;
         Ok(Self { path: path.to_owned(), plan, reader: Mutex::new(reader), writer: Mutex::new(writer) })
     }
 
@@ -95,7 +106,21 @@ impl Database {
 
     /// Erases deleted data from all files. Rewrites the file if remnants are due at `now` (milliseconds since
     /// 1970), and checkpoints and truncates the write-ahead log.
+    ///
+    /// Waits a limited time for other processes that use the file.
     pub(crate) fn erase_remnants(&self, now: i64) -> Result<(), Error> {
+        self.erase_remnants_within(now, ERASURE_TIMEOUT)
+    }
+
+    fn erase_remnants_within(&self, now: i64, limit: Duration) -> Result<(), Error> {
+        let begun = Instant::now();
+        let waits = || {
+            let waits = begun.elapsed() < limit;
+            if waits {
+                thread::sleep(ERASURE_PAUSE);
+            }
+            waits
+        };
         let (since, changes) = self.read(|connection| {
             let remnant = "SELECT since, changes FROM remnant";
             connection
@@ -106,7 +131,10 @@ impl Database {
         if since
             .is_some_and(|since| since == 0 || since > now || now.saturating_sub(since) >= MAX_REMNANT_AGE)
         {
-            let done = rewrite_file(&lock_connection(&self.writer));
+            let mut done = rewrite_file(&lock_connection(&self.writer));
+            while done.as_ref().is_err_and(is_busy) && waits() {
+                done = rewrite_file(&lock_connection(&self.writer));
+            }
             self.map_error(done)?;
             let gone = "UPDATE remnant SET since = NULL WHERE changes = ?1";
             self.write(|transaction| transaction.execute(gone, [changes]).map(drop))?;
@@ -115,14 +143,27 @@ impl Database {
         if fs::metadata(log).map_or(0, |log| log.len()) == 0 {
             return Ok(());
         }
-        let done = {
-            let writer = lock_connection(&self.writer);
-            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
-        };
-        match self.map_error(done)? {
-            0 => Ok(()),
-            _ => Err(storage_error(self.plan, "another process still reads deleted data")),
+        loop {
+            let done = {
+                let writer = lock_connection(&self.writer);
+                writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+            };
+            match done {
+                Ok(0) => return Ok(()),
+                Ok(_) if waits() => {}
+                Err(error) if is_busy(&error) && waits() => {}
+                Ok(_) => return Err(self.locked_error("still reads deleted data")),
+                Err(error) => return self.map_error(Err(error)),
+            }
         }
+    }
+
+    /// Creates the error for a file that another process uses. The error names the process if it is known.
+    fn locked_error(&self, what: &str) -> Error {
+        let files = [sibling_path(&self.path, "-shm"), self.path.clone()];
+        let holder = files.iter().find_map(|file| lock_holders::find_lock_holder(file));
+        let holder = holder.as_deref().unwrap_or("another process");
+        Error::new(ErrorKind::Busy, format!("the {} cannot be used: {holder} {what}", self.plan.name))
     }
 
     /// Converts an error. If the error shows that the file is corrupt, also repairs the file.
@@ -135,6 +176,9 @@ impl Database {
                     Err(other) => return other,
                 }
             }
+            if is_busy(&error) {
+                return self.locked_error("locks it");
+            }
             DatabaseFault::Sqlite(error).into_error(self.plan)
         })
     }
@@ -145,7 +189,7 @@ impl Database {
         if matches!(self.plan.corrupt_file, CorruptFilePolicy::Refuse) {
             return Ok(false);
         }
-        let _lock = lock_file(&self.path, self.plan)?;
+        let _lock = lock_file(&self.path).map_err(|error| DatabaseFault::Io(error).into_error(self.plan))?;
         let mut writer = lock_connection(&self.writer);
         let mut reader = lock_connection(&self.reader);
         if corruption::is_file_corrupt(&self.path) {
@@ -155,6 +199,14 @@ impl Database {
             open_connections(&self.path, self.plan).map_err(|fault| fault.into_error(self.plan))?;
         Ok(true)
     }
+}
+
+/// Returns true if another process prevented the statement.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+    )
 }
 
 /// Records that data was deleted or replaced at this time, in milliseconds since 1970. The time 0 means that
@@ -181,6 +233,47 @@ const IN_MEMORY: &str = "MEMORY";
 /// rolled back.
 fn lock_connection(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The reason a file could not be opened: a fault, or an error of the repair of a corrupt file.
+enum OpenFailure {
+    Fault(DatabaseFault),
+    Repair(Error),
+}
+
+fn open_writable(path: &Path, plan: &'static DatabasePlan) -> Result<(Connection, Connection), OpenFailure> {
+    let _lock = lock_file(path).map_err(|error| OpenFailure::Fault(error.into()))?;
+    match open_connections(path, plan) {
+        Err(DatabaseFault::Sqlite(error)) if corruption::is_corruption_error(&error) => {
+            corruption::replace_corrupt_file(path, plan).map_err(OpenFailure::Repair)?;
+            open_connections(path, plan)
+        }
+        opened => opened,
+    }
+    .map_err(OpenFailure::Fault)
+}
+
+/// Opens two connections that only read. Without a write-ahead log, SQLite needs no other files for this.
+fn open_read_only(path: &Path, plan: &DatabasePlan) -> Result<(Connection, Connection), DatabaseFault> {
+    let has_log = fs::metadata(sibling_path(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let open = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = match path.to_str().filter(|_| !has_log) {
+            Some(path) => {
+                let encoded = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+                let uri = format!("file:{encoded}?immutable=1");
+                Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?
+            }
+            None => Connection::open_with_flags(path, flags)?,
+        };
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        match read_version(&connection, plan)? {
+            version if version == plan.migrations.len() => Ok(connection),
+            // The file would have to be migrated.
+            _ => Err(DatabaseFault::Newer),
+        }
+    };
+    Ok((open()?, open()?))
 }
 
 /// Opens a connection for reading and one for writing, in the order of the result. The file is created if
@@ -259,6 +352,28 @@ impl From<rusqlite::Error> for DatabaseFault {
 }
 
 impl DatabaseFault {
+    /// Returns true if the file may be readable although it cannot be written.
+    fn is_unwritable(&self) -> bool {
+        use io::ErrorKind as Io;
+        use rusqlite::ErrorCode;
+        match self {
+            Self::Io(error) => matches!(
+                error.kind(),
+                Io::ReadOnlyFilesystem | Io::PermissionDenied | Io::StorageFull | Io::QuotaExceeded
+            ),
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::PermissionDenied
+                        | ErrorCode::CannotOpen
+                )
+            ),
+            Self::Newer | Self::Foreign => false,
+        }
+    }
+
     /// Converts the fault into an error that contains neither stored data nor a path.
     fn into_error(self, plan: &DatabasePlan) -> Error {
         use rusqlite::ErrorCode;
@@ -269,7 +384,10 @@ impl DatabaseFault {
             Self::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DiskFull) => "the disk is full",
                 Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "it cannot be written",
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another process locks it",
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    let what = format!("the {} cannot be used: another process locks it", plan.name);
+                    return Error::new(ErrorKind::Busy, what);
+                }
                 Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => "it is corrupt",
                 Some(ErrorCode::CannotOpen) => "it cannot be opened",
                 Some(ErrorCode::SystemIoFailure) => "the disk cannot be read or written",
@@ -286,10 +404,9 @@ pub(crate) fn storage_error(plan: &DatabasePlan, why: &str) -> Error {
 
 /// Locks a file while it is opened or repaired, so that no process deletes a file that another process has
 /// just created.
-fn lock_file(path: &Path, plan: &DatabasePlan) -> Result<File, Error> {
-    let to_error = |error| DatabaseFault::Io(error).into_error(plan);
-    let file = private_options().append(true).open(sibling_path(path, ".lock")).map_err(to_error)?;
-    file.lock().map_err(to_error)?;
+fn lock_file(path: &Path) -> io::Result<File> {
+    let file = private_options().append(true).open(sibling_path(path, ".lock"))?;
+    file.lock()?;
     Ok(file)
 }
 

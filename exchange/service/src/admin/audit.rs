@@ -44,6 +44,8 @@ pub struct AuditRecord {
     pub subject: String,
     /// Details of the action, in words.
     pub detail: String,
+    /// The source address of the request that caused the entry, as resolved behind proxies.
+    pub source: Option<String>,
 }
 
 /// A page of the audit log.
@@ -65,7 +67,7 @@ pub fn list_audit(connection: &Connection, filter: &AuditFilter) -> Result<Audit
     // Numbers grow with time, except when the clock was set back. The lowest number at or after `since`
     // therefore bounds the search.
     let mut rows = connection.prepare(
-        "SELECT id, at, actor, client, action, subject, detail FROM audit \
+        "SELECT id, at, actor, client, action, subject, detail, source FROM audit \
          WHERE (?1 IS NULL OR (at >= ?1 AND id >= (SELECT min(id) FROM audit WHERE at >= ?1))) \
          AND (?2 IS NULL OR actor = ?2) AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR subject = ?4) \
          AND id < ?5 ORDER BY id DESC LIMIT ?6",
@@ -81,6 +83,7 @@ pub fn list_audit(connection: &Connection, filter: &AuditFilter) -> Result<Audit
             action: row.get(4)?,
             subject: row.get(5)?,
             detail: row.get(6)?,
+            source: row.get(7)?,
         })
     })?;
     let mut entries: Vec<AuditRecord> = entries.collect::<Result<_, _>>().map_err(StoreError::from)?;

@@ -175,3 +175,20 @@ pub fn set_defaults(
     admin.record_audit(connection, None, ("catalogue.defaults", "default blueprints"), &detail)?;
     Ok(all.len())
 }
+
+/// Returns the whole catalogue, in the form that [`read_catalogue`] reads.
+///
+/// # Errors
+/// Returns [`AdminError::Store`] if the database fails.
+pub fn export_catalogue(connection: &Connection) -> Result<CatalogueContents, AdminError> {
+    Ok(contents::load_contents(connection)?)
+}
+
+/// Lists the ids of the blueprints that every member has by default, in the form that [`read_defaults`] reads.
+///
+/// # Errors
+/// Returns [`AdminError::Store`] if the database fails.
+pub fn list_defaults(connection: &Connection) -> Result<Vec<String>, AdminError> {
+    let mut rows = connection.prepare("SELECT product FROM default_blueprint ORDER BY product")?;
+    Ok(rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}

@@ -5,11 +5,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
 use super::{AdminContext, AdminError, check_id, check_name};
-use crate::backend;
+use crate::backend::{self, DeletedData};
 use crate::environment::Environment;
 use crate::feed::ChangeAuthor;
-use crate::idp::{accounts, password_resets, sessions};
-use crate::ids::MemberId;
+use crate::idp::{self, accounts, password_resets, sessions};
+use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::members::{self, RegistrationState};
 use crate::names::MemberName;
 use crate::time::Moment;
@@ -149,6 +149,75 @@ pub fn set_state(
     Ok(admin.record_audit(connection, None, ("member.state", member.as_str()), state.as_str())?)
 }
 
+/// Changes the name that other members see (OST-07).
+///
+/// # Errors
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+pub fn rename_member(
+    connection: &Connection,
+    admin: &AdminContext<'_>,
+    member: &MemberId,
+    name: &MemberName,
+) -> Result<(), AdminError> {
+    find_present(connection, member)?;
+    let sql = "UPDATE member SET name = ?2 WHERE id = ?1 AND name <> ?2";
+    if connection.execute(sql, params![member, name])? > 0 {
+        backend::publish_holder_change(connection, &ChangeAuthor::System, admin.now, member)?;
+    }
+    Ok(admin.record_audit(connection, None, ("member.rename", member.as_str()), "")?)
+}
+
+/// The name of a deleted member, whose real name is erased.
+const DELETED_NAME: &str = "Deleted member";
+
+/// Deletes a member's account and data. The id stays, so that it is never used again, and so do the audit, the
+/// journal until its retention period ends, and stock that others rely on ([`DeletedData::stock_kept`]).
+/// The member's clients are disconnected permanently. The feeds get tombstones of the channel `system` (TYP-14).
+///
+/// # Errors
+/// Returns [`AdminError::NotFound`] for an unknown or deleted member, or [`AdminError::Store`] if the database
+/// fails.
+pub fn delete_member(
+    connection: &Connection,
+    admin: &AdminContext<'_>,
+    member: &MemberId,
+) -> Result<DeletedData, AdminError> {
+    find_present(connection, member)?;
+    let sql = "SELECT id FROM installation WHERE member = ?1 AND revoked_at IS NULL ORDER BY id";
+    let installations: Vec<InstallationId> =
+        connection.prepare(sql)?.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for installation in &installations {
+        idp::disconnect_installation(connection, admin.actor(), installation, admin.now)?;
+    }
+    let sql = "SELECT DISTINCT client FROM connection WHERE member = ?1 AND ended_at IS NULL \
+               UNION SELECT DISTINCT client FROM device_login WHERE member = ?1 AND state = 'approved'";
+    let clients: Vec<ClientId> =
+        connection.prepare(sql)?.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for client in &clients {
+        idp::disconnect_client(connection, admin.actor(), client, member, admin.now)?;
+    }
+    sessions::end_all_sessions(connection, member, admin.actor(), admin.now)?;
+    connection.execute("DELETE FROM account WHERE member = ?1", [member])?;
+    for unit in members::list_units(connection, member)? {
+        members::set_role(connection, (admin.actor(), admin.now), member, &unit, None)?;
+    }
+    let deleted = backend::delete_member_data(connection, member, admin.now)?;
+    connection.execute(
+        "UPDATE member SET state = 'deleted', name = ?2, handle = NULL, terms = NULL, is_admin = 0 WHERE id = ?1",
+        params![member, DELETED_NAME],
+    )?;
+    backend::publish_holder_change(connection, &ChangeAuthor::System, admin.now, member)?;
+    admin.record_audit(connection, None, ("member.delete", member.as_str()), "")?;
+    Ok(deleted)
+}
+
+/// Returns the member unless the account is deleted.
+fn find_present(connection: &Connection, member: &MemberId) -> Result<members::Member, AdminError> {
+    let found = members::find_member(connection, member)?;
+    let found = found.filter(|found| found.state != RegistrationState::Deleted);
+    found.ok_or_else(|| AdminError::NotFound { what: "member", id: member.to_string() })
+}
+
 /// An entry of the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -163,6 +232,8 @@ pub struct ListedMember {
     pub has_role: bool,
     /// The account's user name, if the member has an account.
     pub username: Option<String>,
+    /// True if the member may administer the service on the web pages.
+    pub administers: bool,
 }
 
 /// Lists all members, ordered by id.
@@ -170,7 +241,7 @@ pub struct ListedMember {
 /// # Errors
 /// Returns [`AdminError::Store`] if the database fails.
 pub fn list_members(connection: &Connection) -> Result<Vec<ListedMember>, AdminError> {
-    let sql = "SELECT member.id, name, state, has_role, username FROM member \
+    let sql = "SELECT member.id, name, state, has_role, username, is_admin FROM member \
                LEFT JOIN account ON account.member = member.id ORDER BY member.id";
     let mut rows = connection.prepare(sql)?;
     let rows = rows.query_map([], |row| {
@@ -180,6 +251,7 @@ pub fn list_members(connection: &Connection) -> Result<Vec<ListedMember>, AdminE
             state: row.get(2)?,
             has_role: row.get(3)?,
             username: row.get(4)?,
+            administers: row.get(5)?,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -31,7 +31,7 @@ use decide::{BlueprintAction, BlueprintState, ParsedBlueprintOp};
 pub use table::set_defaults;
 
 /// The area's name in journal, audit and feeds.
-const NAME: &str = "blueprints";
+pub(super) const NAME: &str = "blueprints";
 
 /// The implementation of the write path for blueprints.
 #[derive(Clone, Copy, Debug)]

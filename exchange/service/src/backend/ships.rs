@@ -36,7 +36,7 @@ use collection::ShipCollection;
 use decide::ShipState;
 
 /// The area's name in journal, audit and feeds.
-const NAME: &str = "ships";
+pub(super) const NAME: &str = "ships";
 
 /// The implementation of the write path for ships.
 #[derive(Clone, Copy, Debug)]

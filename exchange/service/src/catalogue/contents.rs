@@ -202,6 +202,57 @@ pub fn replace_contents(
     Ok(())
 }
 
+/// Loads the whole catalogue, ordered by kinds and ids.
+///
+/// # Errors
+/// Returns [`StoreError::Corrupt`] for an unknown kind or invalid facts, or another [`StoreError`] if the database
+/// fails.
+pub fn load_contents(connection: &Connection) -> Result<CatalogueContents, StoreError> {
+    let kind = |name: String| {
+        let found = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        found.ok_or(StoreError::Corrupt("unknown kind of a catalogue entry"))
+    };
+    let mut contents = CatalogueContents::default();
+    let sql = "SELECT kind, id, name, sc_record, wiki_guid, game_guid, output_guid, uex_id, loc_key, facts \
+               FROM catalogue_entry ORDER BY kind, id";
+    let mut rows = connection.prepare(sql)?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let facts: String = row.get(9)?;
+        contents.entries.push(NewEntry {
+            kind: kind(row.get(0)?)?,
+            id: row.get(1)?,
+            name: row.get(2)?,
+            sc_record: row.get(3)?,
+            wiki_guid: row.get(4)?,
+            game_guid: row.get(5)?,
+            output_guid: row.get(6)?,
+            uex_id: row.get(7)?,
+            loc_key: row.get(8)?,
+            facts: serde_json::from_str(&facts)
+                .map_err(|_| StoreError::Corrupt("invalid facts of an entry"))?,
+        });
+    }
+    let mut rows =
+        connection.prepare("SELECT kind, alias, id FROM catalogue_alias ORDER BY kind, alias, id")?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        contents.aliases.push(EntryAlias { kind: kind(row.get(0)?)?, alias: row.get(1)?, id: row.get(2)? });
+    }
+    let mut rows = connection.prepare("SELECT id, name, city, station, hidden FROM location ORDER BY id")?;
+    let rows = rows.query_map([], |row| {
+        Ok(NewLocation {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            city: row.get(2)?,
+            station: row.get(3)?,
+            hidden: row.get(4)?,
+        })
+    })?;
+    contents.locations = rows.collect::<Result<_, _>>()?;
+    Ok(contents)
+}
+
 const REVISION: &str = "catalogue";
 
 /// Returns the revision of the contents, or an empty string if the catalogue was never imported.

@@ -11,8 +11,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use exchange_api::types::AccountHandle;
 use exchange_service::Environment;
 use exchange_service::admin::{
-    self, AdminContext, AdminError, ClientState, ConnectionFilter, LimitChanges, NewClient, NewMember,
-    PasswordLink,
+    self, AdminContext, AdminError, ClientState, ConnectionFilter, DeletedData, LimitChanges, NewClient,
+    NewMember, PasswordLink,
 };
 use exchange_service::config::Config;
 use exchange_service::idp::DisconnectOutcome;
@@ -25,6 +25,7 @@ use exchange_service::store::{EditError, OpenError, edit_store, inspect_store};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use self::audit::escape_controls;
 use super::serve::load_config;
 use super::{CommandError, ConfigArgs, print_line};
 
@@ -38,7 +39,8 @@ pub(super) struct AdminArgs {
     /// Print one line of JSON instead of text: the result on standard output, or the error on standard error.
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// The administrator's name in the audit. Defaults to the name of the system user.
+    /// The administrator's name in the audit, for accounts that several people share. Defaults to the name of
+    /// the system user who runs the command.
     #[arg(long = "as", value_name = "NAME", global = true)]
     administrator: Option<String>,
     #[command(subcommand)]
@@ -58,13 +60,13 @@ enum AdminCommand {
         /// The new state. Without it, the command shows the current state.
         to: Option<SwitchState>,
     },
-    /// Add, change and list members and their accounts.
+    /// Add, change, delete and list members and their accounts.
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Import org units and their members.
+    /// Import, list and remove org units.
     #[command(subcommand)]
     Unit(setup::UnitCommand),
-    /// Import the catalogue, and the blueprints that every member has by default.
+    /// Import and export the catalogue, and the blueprints that every member has by default.
     #[command(subcommand)]
     Catalogue(setup::CatalogueCommand),
     /// Set or show the terms that members must accept before clients may act for them.
@@ -132,7 +134,7 @@ enum ClientCommand {
         id: ClientId,
     },
     /// Change a client's limits per member. Limits without an option are kept.
-    #[command(after_help = "Example:\n\n    exchange-service admin client limits stock-tool \
+    #[command(after_help = "Example:\n\n    exchange-service admin client limits stock-tool \\\n        \
                             --requests-per-minute 300 --writes-per-day default")]
     Limits {
         /// The client's id.
@@ -152,11 +154,13 @@ enum ClientCommand {
     ///
     /// Existing grants are narrowed immediately. Before a client can use additional scopes, its members must
     /// sign in again.
+    #[command(after_help = "Example:\n\n    exchange-service admin client scopes stock-tool \\\n        \
+                            --scope exchange.connect --scope exchange.stock.read")]
     Scopes {
         /// The client's id.
         id: ClientId,
-        /// The complete list of scopes.
-        #[arg(value_name = "SCOPE", required = true)]
+        /// A scope that the client may request; may be repeated. The list is complete.
+        #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<String>,
     },
     /// List all clients.
@@ -167,7 +171,8 @@ enum ClientCommand {
 enum MemberCommand {
     /// Add a member. The member cannot sign in until `member password` sets a password.
     #[command(after_help = "Example:\n\n    exchange-service admin member add m-1 --name Ada\n    \
-                            pass show exchange/ada | exchange-service admin member password m-1 --username ada")]
+                            pass show exchange/ada | \\\n        \
+                            exchange-service admin member password m-1 --username ada")]
     Add {
         /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. It is opaque to clients and must never be
         /// reused.
@@ -215,6 +220,28 @@ enum MemberCommand {
         id: MemberId,
         /// The new state.
         state: MemberStateArg,
+    },
+    /// Change the name that other members see.
+    Rename {
+        /// The member's id.
+        id: MemberId,
+        /// The new name: 1 to 200 characters.
+        #[arg(long)]
+        name: MemberName,
+    },
+    /// Delete a member's account and data. This cannot be undone.
+    ///
+    /// Deletes the account, the name and the handle, blueprints, ships and stock, and disconnects all clients. Feeds
+    /// show the entries as removed by the system. Stock in pools and reserved stock is kept without the member's
+    /// name. The id stays, because it must never be used again. The journal keeps earlier changes until
+    /// `retention.journal-days` has passed.
+    #[command(after_help = "Example:\n\n    exchange-service admin member delete m-1 --force")]
+    Delete {
+        /// The member's id.
+        id: MemberId,
+        /// Confirm the deletion.
+        #[arg(long, required = true)]
+        force: bool,
     },
     /// Allow a member to administer the service on the web pages: to register, suspend and resume clients.
     Administrator {
@@ -478,6 +505,19 @@ fn run_member(
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
             action_output("member.administrator", &text, json!({ "member": id, "administers": !no }))
         }
+        MemberCommand::Rename { id, name } => {
+            admin::rename_member(store, admin, &id, &name)?;
+            action_output("member.rename", &format!("{id} is renamed"), json!({ "member": id }))
+        }
+        MemberCommand::Delete { id, .. } => {
+            let deleted = admin::delete_member(store, admin, &id)?;
+            let DeletedData { blueprints, stock, ships, stock_kept } = deleted;
+            let text = format!(
+                "{id} is deleted: {blueprints} blueprints, {stock} stock entries and {ships} ships were removed; \
+                 {stock_kept} stock entries in pools or with reservations are kept"
+            );
+            action_output("member.delete", &text, json!({ "member": id, "deleted": deleted }))
+        }
         // `run_admin` handles these commands, because they need more than the store.
         MemberCommand::Password { .. } | MemberCommand::ResetPassword { .. } => {
             Err(AdminError::Invalid("this command is handled separately".to_owned()))
@@ -487,9 +527,12 @@ fn run_member(
             let rows = members.iter().map(|member| {
                 let role = if member.has_role { "yes" } else { "no" };
                 let username = member.username.as_deref().unwrap_or("-");
-                [member.id.as_str(), &member.state, &member.name, role, username].map(str::to_owned).to_vec()
+                let administers = if member.administers { "yes" } else { "no" };
+                [member.id.as_str(), &member.state, &member.name, role, administers, username]
+                    .map(escape_controls)
+                    .to_vec()
             });
-            let text = format_table(&["member", "state", "name", "role", "account"], rows);
+            let text = format_table(&["member", "state", "name", "role", "administrator", "account"], rows);
             Ok(CommandOutput { text, json: json!({ "members": members }) })
         }
     }
@@ -590,10 +633,16 @@ fn read_password_hash(config: &Config, environment: &Environment) -> Result<Stri
     hash.map_err(|error| CommandError::failed("cannot hash the password")(&error))
 }
 
-/// Returns the name of the system user who runs the command.
+/// Returns the name of the system user who runs the command, as the operating system reports it. Environment
+/// variables are not used, because every user can set them. `sudo` sets its variable only for another user; `root`
+/// could change the audit anyway.
 fn current_user() -> String {
-    let named = ["SUDO_USER", "USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
+    let user = whoami::username().unwrap_or_default();
+    let sudo = std::env::var("SUDO_USER").ok().filter(|name| user == "root" && !name.is_empty());
+    match sudo.unwrap_or(user) {
+        name if name.is_empty() => "unknown".to_owned(),
+        name => name,
+    }
 }
 
 /// Formats a table. Each column is as wide as its widest value; the last column is not padded.

@@ -8,7 +8,7 @@ use super::{CommandError, SandboxArgs, print_line};
 
 /// Runs a sandbox until a signal stops it.
 pub(super) fn run_sandbox(args: SandboxArgs) -> Result<(), CommandError> {
-    super::init_log(LogFormat::Text)?;
+    super::init_log(LogFormat::Text, "info")?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CommandError::failed("cannot start the async runtime")(&error))?;
     let ended = runtime.block_on(async {

@@ -5,6 +5,8 @@ use std::fmt;
 use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
+use crate::logging::check_level;
+
 use super::{Config, DraftsConfig, ExternalIdpConfig, ProcessRole};
 
 /// An unusable configuration value, with advice for correcting it.
@@ -42,6 +44,10 @@ impl Config {
         self.check_nonzero(&mut all);
         self.check_sign_in(&mut all);
         self.check_retention(&mut all);
+        if let Err(reason) = check_level(&self.log.level) {
+            let advice = "write a level such as info, or levels by module: exchange_service=debug,info";
+            all.push(config_error("log.level", reason, advice));
+        }
         all
     }
 
@@ -236,6 +242,7 @@ mod tests {
             config.idp.external = Some(ExternalIdpConfig { token_types: Vec::new(), wait_seconds: 0 });
         };
         check(external, &["idp.external.token-types", "idp.external.wait-seconds"]);
+        check(|config| config.log.level = "exchange_service=loud".to_owned(), &["log.level"]);
         check(|config| config.retention.journal_days = 0, &["retention.journal-days"]);
         check(|config| config.guard.window_seconds = 90 * 86_400, &[]);
         check(|config| config.guard.window_seconds += 90 * 86_400, &["retention.journal-days"]);

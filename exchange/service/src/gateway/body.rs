@@ -29,6 +29,8 @@ const SOURCE_FRACTION: usize = 8;
 #[derive(Debug)]
 pub(super) struct BodyBudget {
     all: Arc<Semaphore>,
+    /// The number of permits of `all`.
+    permits: usize,
     /// Limits the number of permits per source.
     shares: ShareLimiter,
 }
@@ -47,8 +49,15 @@ impl BodyBudget {
         let all = bytes.div_ceil(PERMIT_BYTES).max(largest).min(Semaphore::MAX_PERMITS);
         Self {
             all: Arc::new(Semaphore::new(all)),
+            permits: all,
             shares: ShareLimiter::new((all / SOURCE_FRACTION).max(largest)),
         }
+    }
+
+    /// Returns the number of bytes in use, and the size of the budget in bytes.
+    pub(super) fn usage(&self) -> (u64, u64) {
+        let bytes = |permits: usize| (permits as u64).saturating_mul(PERMIT_BYTES as u64);
+        (bytes(self.permits.saturating_sub(self.all.available_permits())), bytes(self.permits))
     }
 
     /// Acquires permits for a body of at most `bytes` bytes. Returns `None` if the source would exceed its

@@ -27,15 +27,15 @@ use crate::peer::PeerAddr;
 use crate::registry::{RegisteredClient, Registry};
 use crate::shared::SharedStateError;
 use crate::shared::rate::DrawOutcome;
-use crate::time::Moment;
+use crate::time::{Moment, Stopwatch};
 
 /// The facts about one request. A field is `None` until its stage has run.
 #[derive(Debug)]
 pub struct RequestFacts {
     /// The time at which the current stage gathers its facts.
     pub now: Moment,
-    /// The time at which the request was received.
-    pub received_at: Moment,
+    /// The measurement of the time since the request was received.
+    pub stopwatch: Stopwatch,
     /// The method, URI, headers and extensions.
     pub head: Arc<Parts>,
     /// The source address of the request.
@@ -165,7 +165,7 @@ impl RequestFacts {
         let now = environment.now();
         Self {
             now,
-            received_at: now,
+            stopwatch: Stopwatch::start(),
             peer: PeerAddr::from_extensions(&head.extensions),
             correlation_id: correlation_id(&head, environment),
             operation: super::find_operation(&head.method, head.uri.path()),

@@ -9,29 +9,37 @@ use metrics::{counter, histogram};
 
 use super::facts::RequestFacts;
 use crate::ids::MemberId;
-use crate::time::Moment;
+use crate::logging::member_label;
 
-pub(super) fn record_request(facts: &RequestFacts, response: &Response, now: Moment) {
+pub(super) fn record_request(facts: &RequestFacts, response: &Response) {
     let operation = facts.operation.map_or("none", |operation| operation.id);
     let status = response.status().as_u16();
     let (code, reason) = match &facts.rejection {
         Some((code, reason)) => (code_label(code), *reason),
         None => ("none", ""),
     };
-    let took = now.since(facts.received_at);
     counter!(
         "exchange_requests_total",
         "operation" => operation, "status" => status.to_string(), "code" => code
     )
     .increment(1);
-    histogram!("exchange_request_seconds", "operation" => operation).record(took.as_secs_f64());
+    histogram!("exchange_request_seconds", "operation" => operation)
+        .record(facts.stopwatch.elapsed().as_secs_f64());
+    let token = facts.credentials().map(|credentials| &credentials.token);
+    let installation = facts.installation_status.as_ref().and_then(|status| status.as_ref().ok());
+    let installation = installation.and_then(|status| status.installation.as_ref());
+    let member = token.map(|token| member_label(&token.member));
     tracing::info!(
         correlation_id = facts.correlation_id.as_str(),
+        source = %facts.peer.0.to_canonical(),
+        client = token.map(|token| token.client.as_str()),
+        member = member.as_deref(),
+        installation = installation.map(|(id, _)| id.as_str()),
         operation,
         status,
         code,
         reason,
-        millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        micros = facts.stopwatch.elapsed_micros(),
         "request",
     );
 }
@@ -48,6 +56,12 @@ pub(super) fn record_installation(member: &MemberId, of_day: u32, usual: u32) {
     counter!("exchange_new_installations_total").increment(1);
     if of_day > usual {
         counter!("exchange_unusual_installations_total").increment(1);
-        tracing::warn!(%member, new_in_24_hours = of_day, usual, "unusually many new installations");
+        let member = member_label(member);
+        tracing::warn!(
+            member = &*member,
+            new_in_24_hours = of_day,
+            usual,
+            "unusually many new installations"
+        );
     }
 }

@@ -20,6 +20,12 @@ impl TokenCache {
         Self { verifier, verified: Cache::new(limit) }
     }
 
+    /// Returns the number of cached tokens, which is approximate, and the capacity.
+    pub(super) fn usage(&self) -> (u64, u64) {
+        let limit = self.verified.policy().max_capacity().unwrap_or(u64::MAX);
+        (self.verified.entry_count(), limit)
+    }
+
     /// Returns the claims of a token, from the cache or by verifying the token.
     pub(super) async fn verify_token(
         &self,

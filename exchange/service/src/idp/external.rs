@@ -135,8 +135,10 @@ impl ExternalProvider {
                 self.remember_unknown(kid, self.environment.now());
                 Err(TokenError::Key)
             }
-            (None, KeyFetchOutcome::RecentlyFetched) => Err(TokenError::Key),
-            (None, KeyFetchOutcome::Unreachable) => Err(TokenError::Unavailable),
+            // The provider may have published the key since the last fetch, so the token may be valid (A9).
+            (None, KeyFetchOutcome::RecentlyFetched | KeyFetchOutcome::Unreachable) => {
+                Err(TokenError::Unavailable)
+            }
         }
     }
 
@@ -175,7 +177,14 @@ impl ExternalProvider {
         *last_fetch = Some((self.environment.now(), read.is_ok()));
         match read {
             Ok(keys) => {
-                self.keys.store(Some(Arc::new(keys)));
+                let keys = Arc::new(keys);
+                let previous = self.keys.swap(Some(Arc::clone(&keys)));
+                // Withdrawn keys are known to be invalid, so their tokens need not wait for the next fetch.
+                for kid in previous.iter().flat_map(|previous| previous.all.keys()) {
+                    if !keys.all.contains_key(kid) {
+                        self.remember_unknown(kid, keys.read_at);
+                    }
+                }
                 KeyFetchOutcome::Fetched
             }
             Err(error) => {
@@ -197,9 +206,16 @@ impl ExternalProvider {
         }
         let published: KeyDocument =
             parse_document(&self.fetch.fetch_document(&discovery.jwks_uri).await?, "list of keys")?;
-        let all = published.keys.into_iter().take(MAX_KEYS).filter_map(parse_key).collect();
+        let ids = published.keys.iter().take(MAX_KEYS).filter_map(|key| key.get("kid")?.as_str());
+        let ids: Vec<String> = ids.map(str::to_owned).collect();
+        let all: HashMap<_, _> = published.keys.into_iter().take(MAX_KEYS).filter_map(parse_key).collect();
         // The clock is read again, because it may have been set back during the fetch.
-        Ok(ExternalKeys { read_at: self.environment.now(), all })
+        let read_at = self.environment.now();
+        // Tokens with an unsuitable key are invalid, however often the keys are fetched.
+        for id in ids.iter().filter(|id| !all.contains_key(*id)) {
+            self.remember_unknown(id, read_at);
+        }
+        Ok(ExternalKeys { read_at, all })
     }
 
     fn is_unknown(&self, kid: &str, now: Moment) -> bool {

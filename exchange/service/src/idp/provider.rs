@@ -35,6 +35,7 @@ use crate::records::{Actor, AuditEntry};
 use crate::registry::{self, RegisteredClient};
 use crate::secrets;
 use crate::store::{Store, StoreError, ensure_key};
+use crate::telemetry::{note_client, note_member};
 use crate::time::Moment;
 
 /// The grant type of RFC 8628, section 3.4.
@@ -281,7 +282,7 @@ impl IdentityProvider {
         let client = ClientId::new(fields.require_field("client_id")?);
         let scope = fields.find_field("scope").unwrap_or_default().to_owned();
         let now = environment.now();
-        let source = peer.network().to_string();
+        let (source, requested) = (peer.network().to_string(), client.clone());
         self.0.guesses.take_attempt(GuessAttempt::LoginFromAddress, &source, now).await?;
         let device_code = environment.random_token::<32>().map_err(StoreError::from)?;
         let device = secrets::sha256(&device_code);
@@ -312,6 +313,7 @@ impl IdentityProvider {
                 Err(OauthErrorResponse::Unavailable(Duration::from_secs(60)))
             })
             .await?;
+        note_client(&requested);
         let page = format!("{}/device", config.web_origin());
         Ok(json!({
             "device_code": device_code,
@@ -358,6 +360,7 @@ impl IdentityProvider {
             let scope = fields.find_field("scope").map(str::to_owned);
             self.refresh_tokens(secret.to_owned(), client, &key, scope, now).await?
         };
+        note_member(&granted.member);
         self.issue_tokens(&signer, &id, &granted, now)
     }
 
@@ -381,7 +384,9 @@ impl IdentityProvider {
 
     async fn find_client(&self, id: &str) -> Result<ClientId, OauthErrorResponse> {
         let id = ClientId::new(id);
-        self.0.store.read(move |database| find_registered(database, &id).map(|_| id)).await
+        let found = self.0.store.read(move |database| find_registered(database, &id).map(|_| id)).await?;
+        note_client(&found);
+        Ok(found)
     }
 
     async fn poll_device(
@@ -596,7 +601,7 @@ impl IdentityProvider {
         let decided = self
             .0
             .store
-            .write(move |database| record_decision(database, &own_code, &session, decision, now))
+            .write(move |database| record_decision(database, &own_code, (&session, peer), decision, now))
             .await;
         self.return_guess(&decided, peer).await;
         decided
@@ -715,7 +720,7 @@ fn pending_login(
 fn record_decision(
     database: &rusqlite::Connection,
     code: &super::UserCode,
-    session: &super::BrowserSession,
+    (session, source): (&super::BrowserSession, PeerAddr),
     decision: LoginDecision,
     now: Moment,
 ) -> Result<PendingLogin, DecisionError> {
@@ -753,7 +758,7 @@ fn record_decision(
     let scopes = waiting.scopes.to_scope_string();
     let subject = session.member.as_str();
     let entry = AuditEntry { client: Some(&waiting.client), action, subject, detail: &scopes };
-    crate::records::record_audit(database, now, actor, entry)?;
+    crate::records::record_audit_from(database, now, actor, entry, Some(source))?;
     Ok(waiting)
 }
 

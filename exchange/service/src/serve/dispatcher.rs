@@ -45,6 +45,12 @@ impl RequestDispatcher {
         Self { router: more.merge(self.router), ..self }
     }
 
+    /// Returns the gateway, if the dispatcher has one.
+    #[must_use]
+    pub const fn gateway(&self) -> Option<&Gateway> {
+        self.gateway.as_ref()
+    }
+
     /// Handles one request.
     pub async fn dispatch(self, request: Request<Body>) -> Response<Body> {
         match self.gateway {

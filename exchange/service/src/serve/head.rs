@@ -6,6 +6,7 @@
 
 use exchange_api::error_responses::PlainCode;
 use http::request::Parts;
+use http::uri::Authority;
 use http::{Version, header};
 
 /// The number of bytes by which a head may exceed the limit and still get a problem document.
@@ -21,9 +22,33 @@ pub(super) fn check_head(head: &Parts, limit: usize) -> Option<PlainCode> {
     if line + headers > limit {
         return Some(PlainCode::PayloadTooLarge);
     }
-    let hosts = head.headers.get_all(header::HOST).iter().count();
-    let is_named = hosts == 1 || (hosts == 0 && head.version < Version::HTTP_11);
+    let mut hosts = head.headers.get_all(header::HOST).iter();
+    let is_named = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().is_ok_and(is_host),
+        (None, _) => head.version < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
+    };
     (!is_named).then_some(PlainCode::SchemaInvalid)
+}
+
+/// Returns true if the value of `Host` is a host with an optional port (RFC 9110, section 7.2). An empty host is
+/// only valid for a target without an authority, which this service does not have.
+fn is_host(value: &str) -> bool {
+    let authority = value.parse::<Authority>();
+    // The parser accepts user information, which `Host` must not contain.
+    authority.is_ok_and(|authority| {
+        !authority.host().is_empty() && !value.contains('@') && has_valid_port(&authority)
+    })
+}
+
+/// Returns true if the authority has no port, an empty one, or a number up to 65535.
+fn has_valid_port(authority: &Authority) -> bool {
+    let host = authority.host();
+    match authority.as_str().strip_prefix(host) {
+        Some("" | ":") => true,
+        Some(_) => authority.port_u16().is_some(),
+        None => false,
+    }
 }
 
 /// Returns true if the connection must be closed after this request. For a chunked body, hyper does not
@@ -56,6 +81,12 @@ mod tests {
         check(old, &[], None);
         for version in [new, old] {
             check(version, &[("host", "x"), ("host", "x")], Some(PlainCode::SchemaInvalid));
+        }
+        for host in ["", "a/b", "a b", "u@a", "a:b", "a:99999", "a?b", "a#b", "[::1", "a,b/"] {
+            check(new, &[("host", host)], Some(PlainCode::SchemaInvalid));
+        }
+        for host in ["x", "exchange.example:8080", "127.0.0.1", "[::1]:8080", "x:"] {
+            check(new, &[("host", host)], None);
         }
         // The request line has 17 bytes and the host header 9, so 38 remain. Four of them are for colon,
         // space and CRLF.

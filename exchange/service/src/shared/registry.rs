@@ -17,6 +17,9 @@ use crate::time::Moment;
 pub trait RegistryView: Send + Sync {
     /// Returns a state of the registry that was current at most five seconds before `now`.
     fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>>;
+
+    /// Drops a cached state, so that the next view is current. Does nothing without a cache.
+    fn invalidate(&self) {}
 }
 
 /// The maximum age of the cached registry (LIM-27).
@@ -76,6 +79,10 @@ impl RegistryView for CachedRegistry {
             None => MaybeReady::boxed(self.refresh_registry(now)),
         }
     }
+
+    fn invalidate(&self) {
+        self.snapshot.store(None);
+    }
 }
 
 /// Tests that every implementation of `RegistryView` must pass.
@@ -132,5 +139,16 @@ mod tests {
         set(&store, true).await;
         assert!(!sees(NOW.plus(Duration::from_millis(4999))).await);
         assert!(sees(NOW.minus(Duration::from_secs(3600))).await);
+    }
+
+    /// A reload makes a change visible immediately.
+    #[tokio::test]
+    async fn invalidated_registry_is_read_again() {
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
+        let cached = CachedRegistry::new(store.clone());
+        assert!(!cached.view(NOW).await.unwrap().switched_on);
+        set(&store, true).await;
+        cached.invalidate();
+        assert!(cached.view(NOW).await.unwrap().switched_on);
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::backup::DATABASE_FILE;
+use super::writer::finish_actions;
 use super::{OpenError, StoreError, migrate};
 
 /// The reason a store could not be edited or inspected.
@@ -17,6 +18,14 @@ pub enum EditError {
     /// The store has an unsupported version.
     #[error(transparent)]
     Version(#[from] OpenError),
+    /// The database cannot be opened, or the transaction cannot be begun or committed.
+    #[error("cannot use the store {path}: {error}")]
+    File {
+        /// The path of the database.
+        path: PathBuf,
+        /// The error of the store.
+        error: StoreError,
+    },
     /// SQLite failed to read or write the store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -35,10 +44,19 @@ where
     E: From<EditError>,
 {
     let mut connection = open_existing(folder, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(database_error)?;
-    let done = work(&transaction)?;
-    transaction.commit().map_err(database_error)?;
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| database_error(&folder.join(DATABASE_FILE), error))?;
+    let done = match work(&transaction) {
+        Ok(done) => done,
+        Err(error) => {
+            finish_actions(false);
+            return Err(error);
+        }
+    };
+    let committed = transaction.commit();
+    finish_actions(committed.is_ok());
+    committed.map_err(|error| database_error(&folder.join(DATABASE_FILE), error))?;
     Ok(done)
 }
 
@@ -51,8 +69,9 @@ where
     E: From<EditError>,
 {
     let mut connection = open_existing(folder, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let snapshot =
-        connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(database_error)?;
+    let snapshot = connection
+        .transaction_with_behavior(TransactionBehavior::Deferred)
+        .map_err(|error| database_error(&folder.join(DATABASE_FILE), error))?;
     work(&snapshot)
 }
 
@@ -61,19 +80,22 @@ fn open_existing(folder: &Path, access: OpenFlags) -> Result<Connection, EditErr
     if !path.is_file() {
         return Err(EditError::Missing(folder.to_owned()));
     }
-    let failed = database_error::<EditError>;
+    let failed = |error| database_error::<EditError>(&path, error);
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
     // Checkpoints are left to the running service.
     let settings = "PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                     PRAGMA wal_autocheckpoint = 0;";
     connection.execute_batch(settings).map_err(failed)?;
-    migrate::check_version(&connection)?;
+    migrate::check_version(&connection).map_err(|error| match error {
+        OpenError::Database(error) => failed(error),
+        error => error.into(),
+    })?;
     Ok(connection)
 }
 
-fn database_error<E: From<EditError>>(error: rusqlite::Error) -> E {
-    EditError::Store(error.into()).into()
+fn database_error<E: From<EditError>>(path: &Path, error: rusqlite::Error) -> E {
+    EditError::File { path: path.to_owned(), error: error.into() }.into()
 }
 
 #[cfg(test)]

@@ -42,6 +42,20 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Returns the kind of error as a label of metrics.
+    pub(super) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Full => "disk-full",
+            Self::Closed => "closed",
+            Self::Database(_) => "database",
+            Self::Corrupt(_) => "corrupt",
+            Self::RolledBack => "rolled-back",
+            Self::Panicked => "panicked",
+            Self::Random => "random",
+        }
+    }
+
     /// Returns an equivalent error for the other writes of a failed transaction.
     pub(super) fn duplicate(&self) -> Self {
         match self {
@@ -107,6 +121,14 @@ pub enum OpenError {
     Altered {
         /// The number of the migration.
         number: u32,
+    },
+    /// SQLite reported an error for a file.
+    #[error("cannot open the database {path}: {error}")]
+    File {
+        /// The path of the database.
+        path: PathBuf,
+        /// The error of SQLite.
+        error: rusqlite::Error,
     },
     /// SQLite reported an error.
     #[error("the database cannot be opened: {0}")]

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use super::OpenError;
 use crate::secrets;
 
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
@@ -14,6 +14,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
     include_str!("migrations/0007.sql"),
+    include_str!("migrations/0008.sql"),
 ];
 
 /// Migrates the database to the version of this service.

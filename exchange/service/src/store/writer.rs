@@ -1,11 +1,15 @@
 //! The writer's thread. It runs queued jobs in one transaction, commits once, then reports the results.
 
+use std::cell::RefCell;
+
+use metrics::{counter, histogram};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use super::StoreError;
 use super::checkpoint::CheckpointControl;
 use super::run_statement;
+use crate::time::Stopwatch;
 
 /// The durability for which a commit waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,35 @@ impl Durability {
     }
 }
 
+thread_local! {
+    /// The actions that [`on_commit`] has added since the transaction began.
+    static ON_COMMIT: RefCell<Vec<Box<dyn FnOnce()>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs an action after the transaction of the current thread was committed, such as logging a change. If the write
+/// is rolled back, the action is dropped.
+pub(crate) fn on_commit(action: impl FnOnce() + 'static) {
+    ON_COMMIT.with_borrow_mut(|actions| actions.push(Box::new(action)));
+}
+
+/// Returns the number of actions that wait for the commit.
+fn action_count() -> usize {
+    ON_COMMIT.with_borrow(Vec::len)
+}
+
+/// Drops the actions that a write has added.
+fn drop_actions(before: usize) {
+    ON_COMMIT.with_borrow_mut(|actions| actions.truncate(before));
+}
+
+/// Ends the transaction of the current thread: runs the waiting actions after a commit, and drops them otherwise.
+pub(super) fn finish_actions(is_committed: bool) {
+    let actions = ON_COMMIT.take();
+    if is_committed {
+        actions.into_iter().for_each(|action| action());
+    }
+}
+
 /// The maximum number of jobs in one commit. More jobs would delay the first one too long.
 const MAX_GROUP: usize = 64;
 
@@ -65,12 +98,19 @@ pub(super) fn run_writer(
 }
 
 fn commit_group(connection: &Connection, group: &mut Vec<Box<dyn WriterJob>>, waits: &mut Durability) {
+    let stopwatch = Stopwatch::start();
     let outcome = in_one_transaction(connection, group, waits);
+    histogram!("exchange_store_commit_seconds").record(stopwatch.elapsed().as_secs_f64());
+    counter!("exchange_store_writes_total").increment(group.len() as u64);
+    if let Err(error) = &outcome {
+        counter!("exchange_store_failures_total", "reason" => error.reason()).increment(1);
+    }
     if outcome.is_err() && !connection.is_autocommit() {
         // The transaction is rolled back before results are reported. If this fails, the next `BEGIN` also
         // fails.
         let _ = connection.execute_batch("ROLLBACK");
     }
+    finish_actions(outcome.is_ok());
     let failure = outcome.err();
     for job in group.drain(..) {
         job.finish(failure.as_ref().map_or(Ok(()), |error| Err(error.duplicate())));
@@ -111,7 +151,11 @@ fn in_one_transaction(
 /// # Errors
 /// Returns [`StoreError::RolledBack`] if SQLite has ended the whole transaction.
 fn run_job(job: &mut dyn WriterJob, connection: &Connection) -> Result<bool, StoreError> {
+    let before = action_count();
     let keep = job.run(connection);
+    if !keep {
+        drop_actions(before);
+    }
     // If the disk is full or fails, SQLite ends the whole transaction, regardless of savepoints.
     if connection.is_autocommit() { Err(StoreError::RolledBack) } else { Ok(keep) }
 }

@@ -19,6 +19,7 @@ use crate::logging::error_chain;
 use crate::members::{self, RegistrationState};
 use crate::records;
 use crate::store::StoreError;
+use crate::telemetry::note_member;
 
 /// A signed-in member.
 ///
@@ -135,7 +136,10 @@ where
             return Err(forged_form_page(None));
         }
         match find_signed_in(&web, &parts.headers, parts.uri.path()).await {
-            Ok(Some(signed_in)) => Ok(signed_in),
+            Ok(Some(signed_in)) => {
+                note_member(signed_in.member());
+                Ok(signed_in)
+            }
             Ok(None) => {
                 let next = match parts.method {
                     Method::GET | Method::HEAD => {

@@ -18,7 +18,7 @@ use super::layout::{self, PageWidth};
 use super::session::{self, CookieKind, SignedInMember};
 use crate::idp::accounts::{self, PasswordError};
 use crate::idp::guesses::{AttemptError, GuessAttempt, give_back, take_all};
-use crate::idp::sessions;
+use crate::idp::{sessions, sign_ins};
 use crate::members::{self, RegistrationState as Registration};
 use crate::peer::PeerAddr;
 use crate::records::Actor;
@@ -194,8 +194,11 @@ async fn check_sign_in(
     let (guesses, now) = (web.provider().guesses(), web.provider().environment().now());
     let username = accounts::normalize_username(&submitted.username);
     let attempts = password_attempts(peer, &username);
-    take_all(guesses, &attempts, now).await?;
-    let checked = begin_session(web, &username, submitted.password.clone(), before, browser).await;
+    if let Err(error) = take_all(guesses, &attempts, now).await {
+        sign_ins::record_lockout(web.provider(), &username, peer);
+        return Err(error.into());
+    }
+    let checked = begin_session(web, (&username, peer), submitted.password.clone(), before, browser).await;
     if !matches!(checked, Err(SignInError::WrongCredentials)) {
         give_back(guesses, &attempts).await;
     }
@@ -216,7 +219,7 @@ pub(super) fn password_attempts(peer: PeerAddr, username: &str) -> [(GuessAttemp
 
 async fn begin_session(
     web: &WebState,
-    username: &str,
+    (username, peer): (&str, PeerAddr),
     password: String,
     before: Option<String>,
     browser: Option<String>,
@@ -226,7 +229,11 @@ async fn begin_session(
     let account = provider.store().read(move |database| accounts::find_account(database, &name)).await?;
     let (member, hash) = account.unzip();
     let is_correct = web.passwords().verify_password(password, hash).await?;
-    let Some(member) = member.filter(|_| is_correct) else { return Err(SignInError::WrongCredentials) };
+    let Some(member) = member.clone().filter(|_| is_correct) else {
+        sign_ins::record_failure(provider, member, peer);
+        return Err(SignInError::WrongCredentials);
+    };
+    let signed_in = member.clone();
     let life = Duration::from_secs(provider.config().idp.session_seconds);
     let work = move |database: &rusqlite::Connection| {
         let found = members::find_member(database, &member)?;
@@ -241,13 +248,19 @@ async fn begin_session(
         {
             sessions::end_session(database, &session, Actor::Member(&session.member), environment.now())?;
         }
+        sign_ins::audit_success(database, &member, peer, environment.now())?;
         let (secret, session) = sessions::begin_session(database, &environment, &member, life)?;
         if let Some(browser) = browser {
             sessions::record_browser(database, &session, &browser)?;
         }
         Ok(Some(secret))
     };
-    provider.store().write(work).await?.ok_or(SignInError::WrongCredentials)
+    let begun = provider.store().write(work).await?;
+    match &begun {
+        Some(_) => sign_ins::record_success(&signed_in),
+        None => sign_ins::record_failure(provider, Some(signed_in), peer),
+    }
+    begun.ok_or(SignInError::WrongCredentials)
 }
 
 #[derive(Deserialize)]
@@ -258,6 +271,7 @@ struct SignOutForm {
 
 async fn sign_out(
     State(web): State<WebState>,
+    peer: PeerAddr,
     member: SignedInMember,
     PageForm(submitted): PageForm<SignOutForm>,
 ) -> Response {
@@ -266,6 +280,7 @@ async fn sign_out(
     }
     let (session, now) = (member.session().clone(), web.provider().environment().now());
     let end = move |database: &rusqlite::Connection| {
+        sign_ins::audit_sign_out(database, &session.member, peer, now)?;
         sessions::end_session(database, &session, Actor::Member(&session.member), now)
     };
     let ended = web.provider().store().write(end).await;

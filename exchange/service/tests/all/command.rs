@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
+#[cfg(unix)]
+mod operation;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -48,8 +51,23 @@ fn configuration_merges_defaults_file_and_environment() {
     assert_eq!(config, expect);
     // The environment can also name the file; without a file, the defaults apply.
     assert!(text(&run(&["config"], &[("EXCHANGE_CONFIG", file)]).stdout).contains("per-member = 7"));
-    let defaults: Config = toml::from_str(&text(&run(&["config"], &[]).stdout)).unwrap();
+    let printed = text(&run(&["config"], &[]).stdout);
+    let defaults: Config = toml::from_str(&printed).unwrap();
     assert_eq!(defaults, Config::default());
+    // Keys that are not set are printed too.
+    for unset in ["# certificate = ", "# pages-origin = ", "# [idp.external]"] {
+        assert!(printed.lines().any(|line| line.starts_with(unset)), "{unset}: {printed}");
+    }
+    let schema: Value = text(&run(&["config", "--schema"], &[]).stdout).parse().unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let document = |config: &Config| {
+        let table = toml::Table::try_from(config).unwrap();
+        serde_json::to_value(table).unwrap()
+    };
+    assert!(schema.is_valid(&document(&expect)));
+    let mut unknown = document(&expect);
+    unknown["limits"]["per-members"] = 1.into();
+    assert!(!schema.is_valid(&unknown));
 }
 
 /// An invalid value causes exit code 2. One line names its location, its key, the error and the next step.
@@ -89,6 +107,7 @@ fn invalid_configuration_names_place_and_key() {
     );
     check("gateway-origin = 'exchange.example'", &[], &[path, "gateway-origin", "https://exchange.example"]);
     check("[idp.external]", &[], &["pages-origin", "the issuer is external"]);
+    check("[log]\nlevel = 'exchange_service=loud'", &[], &[path, "log.level", "write a level such as info"]);
     check("not toml", &[], &[path]);
     check("[idp]\npassword-kib = 4", &[], &[path, "idp.password-kib", "write at least 8"]);
     check("", &[("EXCHANGE_IDP__PASSWORD_PASSES", "0")], &["EXCHANGE_IDP__PASSWORD_PASSES", "at least 1"]);
@@ -302,8 +321,9 @@ fn serve_shuts_down_on_signal() {
     tell("-TERM");
     until("stopped");
     assert!(child.wait().unwrap().success());
-    // The store consists of a single file: the folder contains no log file of the database.
+    // The store consists of a single file: the folder contains no log file of the database, only the lock files.
     let left = fs::read_dir(folder.path().join("data")).unwrap();
-    let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left, ["exchange.db"]);
+    let mut left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["backend.lock", "exchange.db", "gateway.lock"]);
 }

@@ -3,6 +3,7 @@
 
 mod account;
 mod admin;
+mod admin_members;
 mod clients_page;
 mod device;
 mod external;
@@ -15,4 +16,5 @@ mod proofs;
 mod refresh;
 mod secrecy;
 mod setup;
+mod sign_ins;
 mod verifier;

@@ -68,13 +68,7 @@ async fn external_provider_replaces_the_built_in_one() {
     let base = served(app.router(), &config, &Environment::system()).await;
 
     let mut client = Client::new(&config.gateway_origin, &issuer, SystemClock).with_addresses(&base, &issuer);
-    client.token = token(&issuer, (&theirs, "one"), &client);
-    let document = client.call("service_document", "/exchange/v1", None, "").await;
-    assert_eq!(document.status, 200, "{}", document.body);
-    assert_eq!(document.body["capabilities"], json!(["exchange.blueprints.read", "exchange.connect"]));
-    assert_eq!(client.read(None).await.status, 200);
-
-    // A token of the built-in provider is rejected.
+    // A token of the built-in provider is rejected. This request fetches the keys of the external provider.
     let ours = store.read(|connection| {
         let sql = "SELECT kid, pkcs8 FROM signing_key";
         Ok::<(String, Vec<u8>), StoreError>(
@@ -84,6 +78,11 @@ async fn external_provider_replaces_the_built_in_one() {
     let (kid, pkcs8) = ours.await.unwrap();
     client.token = token(&issuer, (&Key::from_pkcs8(&pkcs8), &kid), &client);
     assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.code(), "UNAUTHENTICATED");
+    client.token = token(&issuer, (&theirs, "one"), &client);
+    let document = client.call("service_document", "/exchange/v1", None, "").await;
+    assert_eq!(document.status, 200, "{}", document.body);
+    assert_eq!(document.body["capabilities"], json!(["exchange.blueprints.read", "exchange.connect"]));
+    assert_eq!(client.read(None).await.status, 200);
 
     let http = reqwest::Client::new();
     for (path, status) in [

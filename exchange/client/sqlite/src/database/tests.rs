@@ -1,6 +1,6 @@
 //! Tests of new, old, newer, foreign, corrupt, full and shared database files.
 
-use std::fs;
+use std::{fs, thread};
 
 use tempfile::TempDir;
 
@@ -194,11 +194,98 @@ fn deleted_data_is_erased_from_all_files() {
     // While another process reads, the erasure fails.
     {
         lock_connection(&database.writer).busy_timeout(Duration::ZERO).unwrap();
-        assert!(database.erase_remnants(0).unwrap_err().to_string().contains("still reads deleted data"));
+        let error = database.erase_remnants_within(0, Duration::ZERO).unwrap_err();
+        assert!(error.to_string().contains("still reads deleted data"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Busy, "another process is no fault of the disk");
     }
     drop(reading);
     database.erase_remnants(0).unwrap();
     assert_eq!(found(), 0);
+    database.erase_remnants(0).unwrap();
+}
+
+/// On a full disk or in a read-only folder, existing data can be read, and a write fails.
+#[test]
+fn unwritable_file_can_be_read() {
+    let (_folder, path) = file();
+    note(&Database::open(&path, &OLD).unwrap(), "kept").unwrap();
+    let (reader, writer) = open_read_only(&path, &OLD).unwrap();
+    let database =
+        Database { path: path.clone(), plan: &OLD, reader: Mutex::new(reader), writer: Mutex::new(writer) };
+    assert_eq!(notes(&database), ["kept"]);
+    let error = note(&database, "more").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert!(error.to_string().contains("it cannot be written"), "{error}");
+    assert!(open_read_only(&path, &NEW).is_err(), "a file that needs a migration is refused");
+    for kind in
+        [io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied]
+    {
+        assert!(DatabaseFault::Io(kind.into()).is_unwritable());
+    }
+    assert!(!DatabaseFault::Io(io::ErrorKind::NotFound.into()).is_unwritable());
+}
+
+/// Processes that erase at the same time wait for each other: SQLite refuses a second checkpoint without waiting.
+#[test]
+fn concurrent_erasures_wait_for_each_other() {
+    let (_folder, path) = file();
+    let threads: Vec<_> = (0..4)
+        .map(|number| {
+            let path = path.clone();
+            thread::spawn(move || {
+                let database = Database::open(&path, &OLD).unwrap();
+                for round in 0..10 {
+                    note(&database, &format!("{number} {round}")).unwrap();
+                    database.write(|transaction| note_remnants(transaction, 0)).unwrap();
+                    database.erase_remnants(1).unwrap();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(notes(&Database::open(&path, &OLD).unwrap()).len(), 40);
+}
+
+/// The environment variable that marks the child process of [`the_holder_of_a_lock_is_named`].
+#[cfg(target_os = "linux")]
+const HOLDER: &str = "EXCHANGE_DATABASE_HOLDER";
+
+/// Holds a read transaction on the file that the environment variable names, until the standard input is closed.
+#[cfg(target_os = "linux")]
+#[test]
+fn child_process_that_reads() {
+    let Some(path) = std::env::var_os(HOLDER) else { return };
+    let mut connection = open_connection(Path::new(&path), &OLD).unwrap();
+    let reading = connection.transaction().unwrap();
+    let _: i64 = reading.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap();
+    println!("reading");
+    let _ = io::Read::read_to_end(&mut io::stdin(), &mut Vec::new());
+}
+
+/// The error names the process that reads deleted data.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_holder_of_a_lock_is_named() {
+    use std::io::BufRead as _;
+    use std::process::{Command, Stdio};
+    let (_folder, path) = file();
+    let database = Database::open(&path, &OLD).unwrap();
+    note(&database, "text").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "database::tests::child_process_that_reads", "--nocapture"])
+        .env(HOLDER, &path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.contains("reading")));
+    note(&database, "more").unwrap();
+    lock_connection(&database.writer).busy_timeout(Duration::ZERO).unwrap();
+    let error = database.erase_remnants_within(0, Duration::ZERO).unwrap_err().to_string();
+    assert!(error.contains(&format!("process {} (", child.id())), "{error}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
     database.erase_remnants(0).unwrap();
 }
 

@@ -14,7 +14,7 @@ pub(super) enum AuditCommand {
     /// List audit entries, newest first.
     #[command(
         after_help = "Examples:\n\n    exchange-service admin audit list --since 2026-11-01 --client stock-tool\n    \
-                            exchange-service admin audit list --actor administrator:ada --limit 20 --json\n\n\
+                            exchange-service admin audit list --actor administrator:ada --json\n\n\
                             The next page begins after the last number of the previous one: --behind NUMBER."
     )]
     List {
@@ -47,11 +47,13 @@ pub(super) fn run_audit(store: &Connection, command: AuditCommand) -> Result<Com
     let rows = entries.iter().map(|entry| {
         let client = entry.client.as_ref().map_or("-", ClientId::as_str);
         let number = entry.number.to_string();
-        [&*number, &entry.at, &entry.actor, client, &entry.action, &entry.subject, &entry.detail]
+        let source = entry.source.as_deref().unwrap_or("-");
+        [&*number, &entry.at, &entry.actor, source, client, &entry.action, &entry.subject, &entry.detail]
             .map(escape_controls)
             .to_vec()
     });
-    let mut text = format_table(&["number", "at", "by", "client", "action", "subject", "detail"], rows);
+    let mut text =
+        format_table(&["number", "at", "by", "source", "client", "action", "subject", "detail"], rows);
     if let Some(next) = next {
         text.push_str(&format!("\nmore entries: --behind {next}"));
     }

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use exchange_service::Environment;
 use exchange_service::admin::{self, AdminContext, AdminError, ImportSummary};
+use exchange_service::ids::UnitId;
 use exchange_service::store::{edit_store, inspect_store};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CommandOutput, action_output};
+use super::audit::escape_controls;
+use super::{CommandOutput, action_output, format_table};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CatalogueCommand {
@@ -22,8 +24,10 @@ pub(super) enum CatalogueCommand {
         after_help = "Example:\n\n    exchange-service admin catalogue import catalogue.json --dry-run\n\n\
                       A document:\n\n    {\n      \
                       \"entries\": [\n        \
-                      { \"kind\": \"BLUEPRINT\", \"id\": \"bp-rifle\", \"name\": \"Rifle\", \"scRecord\": \"BP_CRAFT_RIFLE_01\" },\n        \
-                      { \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\", \"facts\": { \"unit\": \"SCU\" } }\n      ],\n      \
+                      { \"kind\": \"BLUEPRINT\", \"id\": \"bp-rifle\", \"name\": \"Rifle\",\n          \
+                      \"scRecord\": \"BP_CRAFT_RIFLE_01\" },\n        \
+                      { \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\",\n          \
+                      \"facts\": { \"unit\": \"SCU\" } }\n      ],\n      \
                       \"aliases\": [{ \"kind\": \"MATERIAL\", \"alias\": \"Raw ore\", \"id\": \"ore\" }],\n      \
                       \"locations\": [{ \"id\": \"hangar\", \"name\": \"City Hangar\" }]\n    }\n\n\
                       Kinds are BLUEPRINT, ITEM, MATERIAL and SHIP_TYPE."
@@ -35,13 +39,16 @@ pub(super) enum CatalogueCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Set the blueprints that every member has by default.
+    /// Write the catalogue as a document that `catalogue import` reads.
+    #[command(after_help = "Example:\n\n    exchange-service admin catalogue export > catalogue.json")]
+    Export,
+    /// Set or show the blueprints that every member has by default.
     ///
-    /// The document is a JSON list of ids: ["bp-rifle", "bp-helmet"]. Blueprints that members acquired
+    /// Without a document, the command prints the current list as a document. The document is a JSON list of ids: ["bp-rifle", "bp-helmet"]. Blueprints that members acquired
     /// themselves are kept. The changes appear in the members' feeds.
     Defaults {
-        /// The JSON document.
-        file: PathBuf,
+        /// The JSON document. Without it, the command prints the current list.
+        file: Option<PathBuf>,
     },
 }
 
@@ -55,13 +62,22 @@ pub(super) enum UnitCommand {
     /// removed from it; without the list, the members are kept. Units that are not in the document are kept
     /// unchanged.
     #[command(after_help = "A document:\n\n    {\n      \"units\": [{\n        \
-                      \"id\": \"u-1\", \"name\": \"First Squadron\", \"shorthand\": \"1ST\", \"kind\": \"SQUADRON\",\n        \
+                      \"id\": \"u-1\", \"name\": \"First Squadron\", \"shorthand\": \"1ST\",\n        \
+                      \"kind\": \"SQUADRON\",\n        \
                       \"profitSharing\": true, \"above\": null,\n        \
                       \"members\": [{ \"member\": \"m-1\", \"role\": \"leader\" }, { \"member\": \"m-2\" }]\n      }]\n    }\n\n\
                       Roles are member, logistician and leader.")]
     Import {
         /// The JSON document.
         file: PathBuf,
+    },
+    /// List all units. With --json, the output is a document that `unit import` reads.
+    List,
+    /// Remove a unit and its memberships. The unit must have no stock in its pool, no ships, no job orders and no
+    /// units below it.
+    Remove {
+        /// The unit's id.
+        id: UnitId,
     },
 }
 
@@ -102,7 +118,15 @@ pub(super) fn run_catalogue(
             );
             action_output("catalogue.import", &text, json!({ "catalogue": imported, "dryRun": dry_run }))
         }
-        CatalogueCommand::Defaults { file } => {
+        CatalogueCommand::Export => {
+            let contents = inspect_store(folder, admin::export_catalogue)?;
+            document_output(json!(contents))
+        }
+        CatalogueCommand::Defaults { file: None } => {
+            let products = inspect_store(folder, admin::list_defaults)?;
+            document_output(json!(products))
+        }
+        CatalogueCommand::Defaults { file: Some(file) } => {
             let products = read_document(&file, admin::read_defaults)?;
             let count = edit_store(folder, |store| {
                 admin::set_defaults(store, admin, &products).map_err(|error| with_file(&file, error))
@@ -121,7 +145,26 @@ pub(super) fn run_unit(
     admin: &AdminContext<'_>,
     command: UnitCommand,
 ) -> Result<CommandOutput, AdminError> {
-    let UnitCommand::Import { file } = command;
+    let file = match command {
+        UnitCommand::Import { file } => file,
+        UnitCommand::List => {
+            let units = inspect_store(folder, admin::list_units)?;
+            let rows = units.iter().map(|unit| {
+                let above = unit.above.as_ref().map_or("-", UnitId::as_str);
+                let sharing = if unit.profit_sharing { "yes" } else { "no" };
+                let members = unit.members.len().to_string();
+                [unit.id.as_str(), &unit.shorthand, &unit.name, &unit.kind, above, sharing, &members]
+                    .map(escape_controls)
+                    .to_vec()
+            });
+            let head = ["unit", "shorthand", "name", "kind", "above", "profit sharing", "members"];
+            return Ok(CommandOutput { text: format_table(&head, rows), json: json!({ "units": units }) });
+        }
+        UnitCommand::Remove { id } => {
+            edit_store(folder, |store| admin::remove_unit(store, admin, &id))?;
+            return action_output("unit.remove", &format!("{id} is removed"), json!({ "unit": id }));
+        }
+    };
     let units = read_document(&file, admin::read_units)?;
     edit_store(folder, |store| {
         admin::set_units(store, admin, &units).map_err(|error| with_file(&file, error))
@@ -156,6 +199,13 @@ pub(super) fn run_terms(
         None => "members need not accept any terms".to_owned(),
     };
     Ok(CommandOutput { text, json: json!({ "terms": version }) })
+}
+
+/// Prints a document that can be imported, for people and for programs.
+fn document_output(document: Value) -> Result<CommandOutput, AdminError> {
+    let text = serde_json::to_string_pretty(&document)
+        .map_err(|error| AdminError::Invalid(format!("cannot write the document: {error}")))?;
+    Ok(CommandOutput { text, json: document })
 }
 
 fn read_document<T>(file: &Path, read: impl FnOnce(&str) -> Result<T, AdminError>) -> Result<T, AdminError> {

@@ -30,7 +30,9 @@ async fn gateway_logs_no_secrets() {
     let written = log.text();
     let line = |index: usize| {
         let id = format!("id-of-this-test-{index}");
-        let mut lines = written.lines().filter(|line| line.contains(&id) && line.contains("millis="));
+        let mut lines = written
+            .lines()
+            .filter(|line| line.contains(&id) && line.contains("micros=") && line.contains("source="));
         let line = lines.next().unwrap_or_else(|| panic!("no line of {id}"));
         assert_eq!(lines.next(), None, "each request has one line");
         line

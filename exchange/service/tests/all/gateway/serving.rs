@@ -9,8 +9,8 @@ use dpop_bound::SystemRandom;
 use exchange_service::Environment;
 use exchange_service::config::Config;
 use exchange_service::peer::PeerAddr;
-use exchange_service::serve::monitoring::{MetricsRecorder, Readiness, health_router};
-use exchange_service::serve::{ServeError, Server};
+use exchange_service::serve::monitoring::{GaugeSource, MetricsRecorder, Readiness, health_router};
+use exchange_service::serve::{RequestDispatcher, ServeError, Server};
 use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use exchange_service::time::ManualClock;
 use http::Extensions;
@@ -413,7 +413,7 @@ async fn shutdown_finishes_running_requests() {
 #[tokio::test]
 async fn health_and_readiness_are_reported() {
     let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
-    let readiness = Readiness::new(store.clone());
+    let readiness = Readiness::new(store.clone(), Environment::system());
     let served = serve(health_router(readiness.clone()), |_| {}).await;
     let ask = async |path: &str| {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
@@ -497,7 +497,12 @@ async fn metrics_have_bounded_labels() {
     let metrics = MetricsRecorder::install().unwrap();
     let harness = GatewayHarness::new().await;
     let served = serve(harness.gateway.router(), |_| {}).await;
-    let metrics_server = serve(metrics.into_router(), |_| {}).await;
+    let (store, config) =
+        (Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), Config::default());
+    let front = RequestDispatcher::from(Router::new());
+    let server = Server::new(front.clone(), &config, &Environment::system()).unwrap();
+    let gauges = GaugeSource::new(store, &config, &front, &server);
+    let metrics_server = serve(metrics.into_router(gauges), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for target in ["/exchange/v1/hush-1", "/exchange/v1?hush-2=1", "/exchange/v1/schemas/hush-3.schema.json"]
     {
@@ -520,6 +525,17 @@ async fn metrics_have_bounded_labels() {
     assert!(page.contains(unknown), "{page}");
     assert!(page.contains(r#"exchange_request_seconds_bucket{operation="none",le="0.001"}"#), "{page}");
     assert!(!page.to_lowercase().contains("hush"), "{page}");
+    for gauge in [
+        "# HELP exchange_requests_total Requests to the gateway",
+        "exchange_store_queue_capacity{queue=\"write\"} 1024",
+        "exchange_usage_limit{resource=\"responses\"} 67108864",
+        "exchange_connections_limit 16384",
+        "exchange_build_info{version=",
+        "# HELP process_open_fds ",
+        "process_resident_memory_bytes ",
+    ] {
+        assert!(page.contains(gauge), "{gauge}: {page}");
+    }
     let mut other = TcpStream::connect(served.address).await.unwrap();
     let nobody = exchange_bytes(&mut other, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(nobody.starts_with("HTTP/1.1 404"), "metrics are not served on the public address");

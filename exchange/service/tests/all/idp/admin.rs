@@ -79,7 +79,11 @@ async fn clients_are_managed_by_commands() {
     assert_eq!(done, json!({ "done": "client.add", "client": "fresh", "scopes": ["exchange.connect"] }));
     begin("exchange.connect").await.expect(200);
     begin("exchange.stock.read").await.expect_error(400, "invalid_scope");
-    run_json(folder, &["client", "scopes", "fresh", "exchange.connect", "exchange.stock.read"], "");
+    run_json(
+        folder,
+        &["client", "scopes", "fresh", "--scope", "exchange.connect", "--scope", "exchange.stock.read"],
+        "",
+    );
     begin("exchange.stock.read").await.expect(200);
     let limits = ["client", "limits", "fresh", "--requests-per-minute", "300", "--min-version", "2.1.0"];
     run_json(folder, &limits, "");
@@ -107,7 +111,7 @@ async fn clients_are_managed_by_commands() {
     run_failing(folder, &["client", "suspend", "nobody"], "", 1, "unknown client `nobody`");
     run_failing(
         folder,
-        &["client", "scopes", "fresh", "exchange.x"],
+        &["client", "scopes", "fresh", "--scope", "exchange.x"],
         "",
         2,
         "the known ones are exchange.connect",
@@ -157,6 +161,7 @@ async fn members_get_accounts_and_passwords() {
     let seven = listed["members"].as_array().unwrap().iter().find(|member| member["id"] == "m-7").unwrap();
     let expect = json!({
         "id": "m-7", "name": "Seven", "state": "disabled", "hasRole": true, "username": "\u{e9}lise",
+        "administers": false,
     });
     assert_eq!(*seven, expect);
     let audit = read_audit(&harness).await;
@@ -355,7 +360,7 @@ async fn audit_is_filtered_and_paged() {
     let time = exchange_service::time::Moment::from_millis(now - 3 * 86_400_000).to_string();
     let expect = json!({
         "number": 7, "at": time, "actor": "member:m-1", "client": "tool", "action": "stock.write",
-        "subject": "s-7", "detail": "line\n7",
+        "subject": "s-7", "detail": "line\n7", "source": null,
     });
     assert_eq!(*one, expect);
     let printed = admin(folder, &["audit", "list", "--limit", "2"], "").stdout;

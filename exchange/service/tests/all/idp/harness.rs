@@ -175,9 +175,10 @@ impl ProviderHarness {
     }
 
     /// Reads one number from the store.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+    pub(crate) async fn count(&self, sql: impl Into<String>) -> i64 {
+        let sql = sql.into();
         let work = move |database: &rusqlite::Connection| {
-            Ok::<i64, StoreError>(database.query_row(sql, [], |row| row.get(0))?)
+            Ok::<i64, StoreError>(database.query_row(&sql, [], |row| row.get(0))?)
         };
         self.store.read(work).await.unwrap()
     }

@@ -57,7 +57,7 @@ fn every_request_has_one_log_line() {
     let ours: Vec<_> = written.lines().filter(|line| line.contains(id)).collect();
     let [failed, request_line] = *ours else { panic!("{ours:#?}") };
     assert!(failed.contains("identity provider store error"), "{failed}");
-    for part in ["endpoint=\"/idp/revoke\"", "method=\"POST\"", "status=503", "millis="] {
+    for part in ["endpoint=\"/idp/revoke\"", "method=\"POST\"", "status=503", "source=", "micros="] {
         assert!(request_line.contains(part), "{request_line}");
     }
     assert!(!written.contains("SECR-ETCD") && !page.contains("SECR-ETCD"));
