@@ -169,7 +169,8 @@ async fn usage_errors_are_json_too() {
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.shown());
     }
     let set = run_command(&["--json", "stock", "set"], "").await.error();
-    let missing = "the following required arguments were not provided: --at <PLACE> --to <QUANTITY> <MATERIAL>";
+    let missing =
+        "the following required arguments were not provided: --at <PLACE> --to <QUANTITY> <MATERIAL>";
     assert_eq!(set["message"], missing);
     // After `--`, `--json` is not an option, so the output is text.
     let ran = run_command(&["resolve", "--", "--json"], "").await;
