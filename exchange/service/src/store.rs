@@ -27,6 +27,7 @@ pub use backup::{BackupError, restore_backup, write_backup};
 pub use edit::{EditError, edit_store, inspect_store};
 pub use error::{OpenError, StoreError};
 pub(crate) use keys::{ensure_key, load_key};
+pub(crate) use private::create_folder;
 pub use queue::{Store, StoreLocation, StoreOptions};
 pub(crate) use writer::on_commit;
 

@@ -310,7 +310,7 @@ async fn drop_change(
     Ok(ExitStatus::Success)
 }
 
-/// Asks whether a change that was not carried out shall be removed. Returns an error if nobody can answer.
+/// Asks for confirmation to remove a change that was not carried out. Returns an error without a terminal.
 async fn confirm_drop(number: EntryNumber, output: &mut Output) -> Result<bool, CommandError> {
     if !output.can_prompt() {
         let what = format!("change {number} was not carried out, and would be lost");

@@ -44,10 +44,11 @@ async fn serve_config(args: &ServeArgs, config: Arc<Config>, log: LogControl) ->
     let undone = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let environment = Environment::system();
     let folder = config.serve.data.clone();
-    let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.clone())));
-    let store = store.map_err(|error| undone(&error))?;
+    // The folder is locked before the store is migrated, which would disturb a running process of an older version.
     let sharing = if args.shared_folder { FolderSharing::Shared } else { FolderSharing::Exclusive };
     let lock = FolderLock::acquire(&folder, config.serve.role, sharing).map_err(|error| undone(&error))?;
+    let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.clone())));
+    let store = store.map_err(|error| undone(&error))?;
     if !config.serve.sandbox_data && store.read(is_sandbox).await.map_err(|error| undone(&error))? {
         let message =
             format!("serve.data: {} contains sandbox data, whose passwords are public", folder.display());

@@ -11,7 +11,7 @@ pub struct LogConfig {
     /// reload applies a change. If the environment variable `EXCHANGE_LOG` is set, it overrides this value.
     pub level: String,
     /// How log lines identify members: `id`, or `pseudonym`. A pseudonym is the same in all lines of this
-    /// service, and only somebody with access to the data folder can compute it. The audit always contains
+    /// service, and only a person with access to the data folder can compute it. The audit always contains
     /// ids.
     pub members: MemberNaming,
 }

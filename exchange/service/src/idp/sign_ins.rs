@@ -1,6 +1,6 @@
 //! Records attempts to sign in on the web pages: in the audit, in the log, and as a metric.
 //!
-//! The name that somebody typed is recorded nowhere, because people sometimes type a password into the wrong field.
+//! The typed user name is recorded nowhere, because people sometimes type a password into the wrong field.
 //! The audit therefore contains only attempts for existing accounts.
 
 use std::time::Duration;

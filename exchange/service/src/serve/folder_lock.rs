@@ -8,6 +8,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::config::ProcessRole;
+use crate::store::create_folder;
 
 /// Whether other processes with the same role may serve the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +39,10 @@ pub enum FolderLockError {
         /// The process id of the other process, as a part of the message; empty if it is unknown.
         holder: String,
     },
-    /// The lock file cannot be created or locked.
+    /// The folder or a lock file in it cannot be created or locked.
     #[error("cannot lock {path}: {error}")]
     Io {
-        /// The path of the lock file.
+        /// The path of the folder or the lock file.
         path: PathBuf,
         /// The error of the operating system.
         error: io::Error,
@@ -58,7 +59,8 @@ const fn lock_files(role: ProcessRole) -> &'static [&'static str] {
 }
 
 impl FolderLock {
-    /// Locks an existing folder for a process with a role.
+    /// Locks a folder for a process with a role. Creates the folder, accessible only to its owner, if it does not
+    /// exist.
     ///
     /// # Errors
     /// See [`FolderLockError`].
@@ -67,6 +69,8 @@ impl FolderLock {
         role: ProcessRole,
         sharing: FolderSharing,
     ) -> Result<Self, FolderLockError> {
+        let io_error = |error| FolderLockError::Io { path: folder.to_owned(), error };
+        create_folder(folder).map_err(io_error)?;
         let lock = |name: &&str| {
             let path = folder.join(name);
             lock_file(&path, sharing).map_err(|error| match error {
@@ -114,14 +118,15 @@ mod tests {
     fn folder_is_served_once_per_role() {
         use FolderSharing::{Exclusive, Shared};
         use ProcessRole::{All, Backend, Gateway};
-        let folder = tempfile::tempdir().unwrap();
-        let acquire = |role, sharing| FolderLock::acquire(folder.path(), role, sharing);
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("new");
+        let acquire = |role, sharing| FolderLock::acquire(&folder, role, sharing);
         let all = acquire(All, Exclusive).unwrap();
         for role in [All, Gateway, Backend] {
             for sharing in [Exclusive, Shared] {
                 let refused = acquire(role, sharing).unwrap_err().to_string();
                 let holder = format!("(process {})", std::process::id());
-                let folder = folder.path().display().to_string();
+                let folder = folder.display().to_string();
                 for part in [&*folder, &holder, "--shared-folder"] {
                     assert!(refused.contains(part), "{refused}");
                 }

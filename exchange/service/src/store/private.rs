@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Creates a folder and its missing parents, accessible only to their owner. An existing folder is not
 /// changed.
-pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
