@@ -10,9 +10,26 @@ use crate::{
 };
 
 /// External programs. Their arguments are not checked.
-const EXTERNAL_PROGRAMS: [&str; 16] = [
-    "cat", "cd", "cp", "curl", "diff", "docker", "echo", "exit", "export", "gh", "git", "ls", "mkdir",
-    "podman", "rm", "rustup",
+const EXTERNAL_PROGRAMS: [&str; 19] = [
+    "cat",
+    "cd",
+    "cp",
+    "curl",
+    "diff",
+    "docker",
+    "echo",
+    "exit",
+    "export",
+    "gh",
+    "git",
+    "logrotate",
+    "ls",
+    "mkdir",
+    "podman",
+    "promtool",
+    "rm",
+    "rustup",
+    "systemd-analyze",
 ];
 const CARGO_COMMANDS: [&str; 9] =
     ["add", "fmt", "init", "metadata", "new", "publish", "tree", "update", "version"];
