@@ -14,6 +14,10 @@ use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
 
+/// The tables without a feed whose rows of a member are deleted.
+const PERSONAL_TABLES: [&str; 7] =
+    ["draft", "handled_request", "held_batch", "notice", "password_reset", "refinery_order", "review"];
+
 /// The numbers of entries that were deleted with an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,7 +48,7 @@ pub(crate) fn delete_member_data(
         stock,
         stock_kept,
     };
-    for table in ["draft", "review", "held_batch", "refinery_order", "notice"] {
+    for table in PERSONAL_TABLES {
         connection.execute(&format!("DELETE FROM {table} WHERE member = ?1"), [member])?;
     }
     Ok(deleted)
@@ -107,4 +111,49 @@ fn delete_stock(
         connection
             .query_row("SELECT count(*) FROM stock_row WHERE member = ?1", [member], |row| row.get(0))?;
     Ok((bookings.len(), usize::try_from(kept).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, StoreLocation, StoreOptions};
+
+    /// The other tables with rows of members, each with the reason why the deletion of an account does not delete
+    /// these rows here.
+    const OTHER_TABLES: [(&str, &str); 17] = [
+        ("account", "deleted by `admin::delete_member`"),
+        ("blueprint", "deleted with tombstones"),
+        ("client_revocation", "needed to refuse tokens"),
+        ("connection", "ended, then deleted by age"),
+        ("device_login", "expires after minutes"),
+        ("idempotency", "expires after a day"),
+        ("installation", "revoked, needed to refuse proofs"),
+        ("journal_set", "deleted by age"),
+        ("kept_bytes", "the sum of `idempotency`"),
+        ("membership", "ended by `admin::delete_member`"),
+        ("mission_participant", "belongs to the mission"),
+        ("session", "ended, then deleted by age"),
+        ("ship", "deleted with tombstones"),
+        ("stock_row", "deleted unless it is in a pool or reserved"),
+        ("stock_sale", "belongs to the unit"),
+        ("write_quota", "expires after a day"),
+        ("audit", "deleted by age"),
+    ];
+
+    /// A table with rows of members is deleted with the account, or has a reason why not.
+    #[tokio::test]
+    async fn every_table_with_members_is_decided() {
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("the store opens");
+        let tables = store.read(|connection| {
+            let sql = "SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c ON c.name = 'member' \
+                       WHERE t.type = 'table' ORDER BY t.name";
+            let mut rows = connection.prepare(sql)?;
+            let names = rows.query_map([], |row| row.get(0))?.collect::<Result<BTreeSet<String>, _>>()?;
+            Ok::<_, StoreError>(names)
+        });
+        let tables = tables.await.expect("the tables can be listed");
+        let others = OTHER_TABLES.iter().map(|(table, _)| *table);
+        let decided: BTreeSet<String> = PERSONAL_TABLES.into_iter().chain(others).map(str::to_owned).collect();
+        assert_eq!(tables, decided);
+    }
 }
