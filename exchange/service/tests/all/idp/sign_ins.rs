@@ -46,7 +46,7 @@ async fn sign_ins_are_audited() {
     let signed_in = json!(["member:m-ada", "sign-in", "m-ada", "", source]);
     assert_eq!(entries(&harness, 2).await, [failed.clone(), signed_in.clone()]);
     browser.open(&harness, "/device").await.expect(200);
-    browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    browser.submit(&harness, "/sign-out", &[]).await.expect(303);
     let signed_out = json!(["member:m-ada", "sign-out", "m-ada", "", source]);
     assert_eq!(entries(&harness, 3).await[2], signed_out);
     let mut status = 422;
