@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -168,6 +168,8 @@ impl Browser {
         self.fill("#username", account).await;
         self.fill("#password", &password(account)).await;
         self.click("button[type=submit]").await;
+        let overview = format!("{}/", self.origin).parse().expect("a valid URL");
+        self.client.wait().at_most(WAIT).for_url(&overview).await.expect("the member is signed in");
         assert_eq!(self.heading().await, "Overview");
     }
 
@@ -183,7 +185,15 @@ impl Browser {
 
     /// Returns the text of an element.
     pub(crate) async fn text(&self, selector: &str) -> String {
-        self.find(selector).await.text().await.expect("the element has a text")
+        let started = Instant::now();
+        loop {
+            match self.find(selector).await.text().await {
+                Ok(text) => return text,
+                // A navigation replaced the page after the element was found.
+                Err(error) if error.is_stale_element_reference() && started.elapsed() < WAIT => {}
+                Err(error) => panic!("{selector}: {error}"),
+            }
+        }
     }
 
     /// Returns the text of the content of the page.
