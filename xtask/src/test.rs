@@ -97,7 +97,7 @@ fn runner_command(runner: TestRunner, args: &[String], terminal: bool) -> Comman
     match runner {
         TestRunner::Nextest => {
             command.args(["nextest", "run"]).args(WORKSPACE_FLAGS);
-            command.args(["--no-fail-fast", "--status-level=fail", "--final-status-level=fail"]);
+            command.args(["--no-fail-fast", "--status-level=slow", "--final-status-level=fail"]);
             command.arg(if terminal { "--color=always" } else { "--cargo-quiet" });
         }
         TestRunner::Cargo => {
