@@ -178,7 +178,7 @@ pub fn find_account(
 
 /// Creates an account for a member, or changes the user name and the password of the existing account. The
 /// user name is stored in its normalized form ([`normalize_username`]). The hash must be a result of
-/// [`PasswordHasher::hash_password`].
+/// [`PasswordHasher::hash_password`]. A link to set a password no longer works afterwards.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if another member has the user name, if the member does not exist, or if the
@@ -195,7 +195,7 @@ pub fn set_account(
              ON CONFLICT (member) DO UPDATE SET username = excluded.username, password = excluded.password",
         )?
         .execute(params![normalize_username(username), member, password_hash])?;
-    Ok(())
+    delete_password_link(connection, member)
 }
 
 /// Returns the user name and the password hash of a member's account.
@@ -211,7 +211,7 @@ pub fn account_of_member(
 }
 
 /// Changes the password of an existing account. The hash must be a result of
-/// [`PasswordHasher::hash_password`].
+/// [`PasswordHasher::hash_password`]. A link to set a password no longer works afterwards.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.
@@ -222,6 +222,12 @@ pub fn set_password(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE account SET password = ?2 WHERE member = ?1";
     connection.prepare_cached(sql)?.execute(params![member, password_hash])?;
+    delete_password_link(connection, member)
+}
+
+/// Deletes the member's link to set a password, because whoever has it could replace the new password.
+fn delete_password_link(connection: &Connection, member: &MemberId) -> Result<(), StoreError> {
+    connection.prepare_cached("DELETE FROM password_reset WHERE member = ?1")?.execute([member])?;
     Ok(())
 }
 

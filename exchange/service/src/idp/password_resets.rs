@@ -53,7 +53,7 @@ pub fn find_reset(
     Ok(one.query_row(row, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// Uses a link once: sets the password, ends all sessions of the member, and notifies the member. Returns
+/// Uses a link once: sets the password ([`accounts::set_password`] deletes the link), ends all sessions of the member, and notifies the member. Returns
 /// false if the link was used or has expired.
 ///
 /// # Errors
@@ -65,7 +65,6 @@ pub fn use_reset(
     now: Moment,
 ) -> Result<bool, StoreError> {
     let Some((member, _)) = find_reset(connection, secret, now)? else { return Ok(false) };
-    connection.prepare_cached("DELETE FROM password_reset WHERE member = ?1")?.execute([&member])?;
     let actor = Actor::Member(&member);
     accounts::set_password(connection, &member, password_hash)?;
     sessions::end_all_sessions(connection, &member, actor, now)?;

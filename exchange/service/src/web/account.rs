@@ -17,6 +17,7 @@ use super::{WebState, profile, render_page, text};
 use crate::idp::accounts::{self, MIN_PASSWORD_CHARS};
 use crate::idp::guesses::{give_back, take_all};
 use crate::idp::sessions::{self, ListedSession};
+use crate::idp::sign_ins;
 use crate::ids::MemberId;
 use crate::peer::PeerAddr;
 use crate::records::{self, Actor, AuditEntry};
@@ -250,12 +251,16 @@ async fn replace_password(
         return Err(SignInError::WrongCredentials);
     };
     let attempts = sign_in::password_attempts(peer, &username);
-    take_all(guesses, &attempts, now).await?;
+    if let Err(error) = take_all(guesses, &attempts, now).await {
+        sign_ins::record_lockout(web.provider(), &username, peer);
+        return Err(error.into());
+    }
     let checked = web.passwords().verify_password(form.current, Some(hash.clone())).await;
     if !matches!(checked, Ok(false)) {
         give_back(guesses, &attempts).await;
     }
     if !checked? {
+        sign_ins::record_failure(web.provider(), Some(id), peer);
         return Err(SignInError::WrongCredentials);
     }
     let new_hash = web.passwords().hash_new_password(form.new, environment).await?;
@@ -266,7 +271,7 @@ async fn replace_password(
         if current.is_none_or(|(_, current)| current != hash) {
             return Ok::<_, StoreError>(false);
         }
-        store_password(connection, &id, &own, &new_hash, now)?;
+        store_password(connection, &id, (&own, peer), &new_hash, now)?;
         Ok(true)
     };
     let is_replaced = web.provider().store().write(replace).await?;
@@ -276,7 +281,7 @@ async fn replace_password(
 fn store_password(
     connection: &Connection,
     member: &MemberId,
-    own_session: &str,
+    (own_session, source): (&str, PeerAddr),
     hash: &str,
     now: Moment,
 ) -> Result<(), StoreError> {
@@ -284,7 +289,7 @@ fn store_password(
     sessions::end_sessions_where(connection, member, now, |session| session != own_session)?;
     records::notify_member(connection, now, member, "password-changed", member.as_str())?;
     let entry = AuditEntry { client: None, action: "password.change", subject: member.as_str(), detail: "" };
-    records::record_audit(connection, now, Actor::Member(member), entry)
+    records::record_audit_from(connection, now, Actor::Member(member), entry, Some(source))
 }
 
 async fn end_sessions(

@@ -78,6 +78,28 @@ async fn current_password_cannot_be_guessed() {
     guess(&mut browser, "right").await.expect(303);
 }
 
+/// Every change of a password deletes the link that an administrator created before it.
+#[tokio::test]
+async fn new_password_invalidates_the_link() {
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
+    let link = create_link(&harness, "m-ada").await.unwrap();
+    browser.open(&harness, PATH).await.expect(200);
+    browser.submit(&harness, "/account/password", &change("right", NEW, NEW)).await.expect(303);
+    Browser::default().open(&harness, &link).await.expect(404);
+
+    let link = create_link(&harness, "m-ada").await.unwrap();
+    let other = create_link(&harness, "m-bob").await.unwrap();
+    let now = harness.now();
+    let set = move |database: &rusqlite::Connection| {
+        let admin = AdminContext::new("root", now)?;
+        admin::set_password(database, &admin, &"m-ada".into(), None, "hash")
+    };
+    harness.store.write(set).await.unwrap();
+    Browser::default().open(&harness, &link).await.expect(404);
+    Browser::default().open(&harness, &other).await.expect(200);
+}
+
 /// A message of another session, or one that a link contains, is never shown.
 #[tokio::test]
 async fn messages_cannot_be_forged() {

@@ -60,3 +60,23 @@ async fn sign_ins_are_audited() {
     let text = json!(all).to_string();
     assert!(!text.contains("typed-by-mistake") && !text.contains("wrong password"), "{text}");
 }
+
+/// A wrong current password in a change of the password is audited like a failed sign-in, and so is the lockout.
+#[tokio::test]
+async fn wrong_current_passwords_are_audited() {
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
+    browser.open(&harness, "/account").await.expect(200);
+    let new = "several words in a row";
+    for attempt in 0..12 {
+        let fields = [("current", "wrong"), ("new", new), ("repeated", new)];
+        let expected = if attempt < 10 { 422 } else { 429 };
+        browser.submit(&harness, "/account/password", &fields).await.expect(expected);
+    }
+    let all = entries(&harness, 12).await;
+    let count = |action: &str| {
+        let entry = json!(["service", action, "m-ada", "", "192.0.2.1"]);
+        all.iter().filter(|found| **found == entry).count()
+    };
+    assert_eq!((count("sign-in-failed"), count("sign-in-locked"), all.len()), (10, 1, 12), "{all:?}");
+}
