@@ -1,6 +1,7 @@
 //! Writes and reads the journal of entry changes, and writes audit entries for changes.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -88,12 +89,16 @@ fn key_prefix(key: &str) -> KeyPrefix {
 /// Encodes the amount by which each entry was raised, separated by spaces. Returns `None` if none was raised.
 fn encode_raised_amounts<E: JournalEntry>(touched: &[EntryDelta<E>]) -> Option<String> {
     let amount = |entry: &Option<E>| entry.as_ref().map_or(0, JournalEntry::lot_amount);
-    let raised = touched.iter().map(|touched| (amount(&touched.after) - amount(&touched.before)).max(0));
-    let raised: Vec<i64> = raised.collect();
-    raised.iter().any(|by| *by > 0).then(|| {
-        let texts: Vec<String> = raised.iter().map(ToString::to_string).collect();
-        texts.join(" ")
-    })
+    let raised = |touched: &EntryDelta<E>| (amount(&touched.after) - amount(&touched.before)).max(0);
+    if touched.iter().all(|touched| raised(touched) == 0) {
+        return None;
+    }
+    let mut text = String::with_capacity(touched.len() * 4);
+    for touched in touched {
+        let separator = if text.is_empty() { "" } else { " " };
+        let _ = write!(text, "{separator}{}", raised(touched));
+    }
+    Some(text)
 }
 
 /// The part of a lot's history from which the guard computes the lot's baseline (STK-22).

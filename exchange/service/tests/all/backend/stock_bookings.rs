@@ -302,8 +302,8 @@ async fn lot_reduced_to_a_tenth_counts_as_removed() {
     assert_eq!(fixture.rows(of_clients).await.len(), 3, "changes of the member do not count for the client");
 }
 
-/// WRT-04, STK-22: the guard reads only the first journal entry of each decreasing lot, and none for a dry
-/// run.
+/// WRT-04, STK-22: the guard reads only the first journal entry of each decreasing lot and the entries that
+/// raised it, and none for a dry run.
 #[tokio::test]
 async fn guard_reads_only_relevant_journal_entries() {
     let fixture = BackendFixture::unguarded().await;
