@@ -170,12 +170,13 @@ pub enum Delivery {
     Unknown,
 }
 
-/// The error if no complete response was received. It contains no address, header or body.
+/// The error if no complete response was received. Of the request, it contains only the host.
 #[derive(Debug)]
 pub struct TransportError {
     fault: TransportFault,
     delivery: Delivery,
     attempts: Option<u32>,
+    host: Option<Box<str>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -183,13 +184,20 @@ impl TransportError {
     /// Creates an error without a source.
     #[must_use]
     pub const fn new(fault: TransportFault, delivery: Delivery) -> Self {
-        Self { fault, delivery, attempts: None, source: None }
+        Self { fault, delivery, attempts: None, host: None, source: None }
     }
 
     /// Records the number of attempts, for transports that retry.
     #[must_use]
     pub const fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = Some(attempts);
+        self
+    }
+
+    /// Records the host to which the connection failed, with its port if it is not the default one.
+    #[must_use]
+    pub fn with_host(mut self, host: impl Into<Box<str>>) -> Self {
+        self.host = Some(host.into());
         self
     }
 
@@ -218,6 +226,12 @@ impl TransportError {
         self.attempts
     }
 
+    /// Returns the host to which the connection failed, if the transport recorded it.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
     /// Returns the underlying error if it has a known type: `error.downcast_source::<SessionError>()`.
     #[must_use]
     pub fn downcast_source<T: StdError + 'static>(&self) -> Option<&T> {
@@ -236,7 +250,10 @@ impl fmt::Display for TransportError {
             TransportFault::Declined => "the request was not sent",
             TransportFault::Other => "no response",
         };
-        f.write_str(what)?;
+        match &self.host {
+            Some(host) if self.fault == TransportFault::Connect => write!(f, "cannot connect to {host}")?,
+            _ => f.write_str(what)?,
+        }
         match &self.source {
             Some(source) if self.fault == TransportFault::Connect => {
                 write!(f, ": {}", innermost_error(source.as_ref()))
@@ -279,10 +296,15 @@ mod tests {
 
     /// HTTP clients wrap the reason of a failed connection in errors without information.
     #[test]
-    fn failed_connections_name_their_cause() {
+    fn failed_connections_name_host_and_cause() {
         let cause = || Wrapped(std::io::Error::other("connection refused"));
         let error = |fault| TransportError::new(fault, Delivery::NotSent).with_source(cause()).to_string();
         assert_eq!(error(TransportFault::Connect), "cannot connect to the server: connection refused");
         assert_eq!(error(TransportFault::Declined), "the request was not sent: error sending request");
+        let error = TransportError::new(TransportFault::Connect, Delivery::NotSent).with_source(cause());
+        assert_eq!(
+            error.with_host("shop.example:8443").to_string(),
+            "cannot connect to shop.example:8443: connection refused"
+        );
     }
 }

@@ -253,7 +253,12 @@ fn classify_send_error(error: reqwest::Error) -> TransportError {
     } else if error.is_builder() {
         to_transport_error(error, TransportFault::Request, Delivery::NotSent)
     } else if error.is_connect() {
-        to_transport_error(error, TransportFault::Connect, Delivery::NotSent)
+        let host = error.url().and_then(host_of);
+        let error = to_transport_error(error, TransportFault::Connect, Delivery::NotSent);
+        match host {
+            Some(host) => error.with_host(host),
+            None => error,
+        }
     } else if error.is_timeout() {
         to_transport_error(error, TransportFault::Timeout, Delivery::Unknown)
     } else if is_head_too_large(&error) {
@@ -261,6 +266,12 @@ fn classify_send_error(error: reqwest::Error) -> TransportError {
     } else {
         to_transport_error(error, TransportFault::Interrupted, Delivery::Unknown)
     }
+}
+
+/// Returns the host of a URL, with its port if it is not the default one of the scheme.
+fn host_of(url: &reqwest::Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// Returns true if the head of the response exceeds the limits of hyper. The message is compared because

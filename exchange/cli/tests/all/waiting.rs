@@ -460,6 +460,9 @@ async fn change_is_stored_without_a_network() {
     let ran: CommandResult = run(&rifles("3pc")).await;
     assert_eq!(ran.code, 6, "{}", ran.shown());
     assert!(ran.err.contains("change 1 is stored") && ran.err.contains("check the network"), "{}", ran.err);
+    // The error names host and cause.
+    let refused = format!("cannot connect to {}: Connection refused", origin.trim_start_matches("http://"));
+    assert!(cfg!(not(unix)) || ran.err.contains(&refused), "{}", ran.err);
     assert_eq!(run(&["blueprints", "add", "Sandbox Knife"]).await.code, 4);
     expect![[r#"
         exit 0
