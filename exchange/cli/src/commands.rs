@@ -2,6 +2,7 @@
 
 mod api;
 mod areas;
+mod candidates;
 mod change;
 mod completions;
 mod draft;

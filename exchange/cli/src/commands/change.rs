@@ -16,8 +16,8 @@ use exchange_client::{
 use tokio::time::Instant;
 
 use super::{
-    CommandContext, held_stock::held_quantities, outcomes, read_input, report_claims::ReportClaims,
-    scope_missing_error,
+    CommandContext, candidates::read_candidates, held_stock::held_quantities, outcomes, read_input,
+    report_claims::ReportClaims, scope_missing_error,
 };
 use crate::{
     args::{
@@ -139,12 +139,9 @@ pub(super) async fn send_ops<O: ChangeOp>(
     };
     if typed.sending.dry_run {
         output.clear_interrupt_notice();
-        let sets = outbox
-            .preview_changes(changes)
-            .await?
-            .iter()
-            .map(outcomes::ChangeSetReport::from_outcome)
-            .collect();
+        let previewed = outbox.preview_changes(changes).await?;
+        let mut sets: Vec<_> = previewed.iter().map(outcomes::ChangeSetReport::from_outcome).collect();
+        read_candidates(sets.iter_mut().flat_map(|set| &mut set.ops), context, output).await;
         return outcomes::print_preview(O::LANE, sets, output);
     }
     let send_lock =
@@ -319,9 +316,10 @@ pub(super) async fn flush_and_report(
     let claims = ReportClaims::in_folder(&context.config.folders.state);
     let report = outcomes::gather_report(outbox, &claims, own_entries, sent.as_deref()).await;
     // The changes stay in the outbox without a report, so the user does not have to send them again.
-    let report = report.inspect_err(|_| output.print_interrupt_notice())?;
+    let mut report = report.inspect_err(|_| output.print_interrupt_notice())?;
     // Release the lock before printing, because a slow reader can block the output for a long time.
     drop(send_lock);
+    read_candidates(report.ops_mut(), context, output).await;
     let result = outcomes::print_report(report, outbox, output).await;
     let (exit, mut pulls) = result.inspect_err(|_| output.print_interrupt_notice())?;
     output.clear_interrupt_notice();

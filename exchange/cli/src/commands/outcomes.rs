@@ -20,6 +20,7 @@ use exchange_client::{
 use serde_json::{Map, Value, json};
 
 use super::{
+    candidates::AmbiguousReference,
     outbox::{UNREADABLE_ADVICE, describe_state},
     report_claims::{ReportClaim, ReportClaims},
 };
@@ -44,14 +45,17 @@ pub(super) struct OpReport {
     pub(super) id: String,
     pub(super) what: String,
     pub(super) verdict: OpVerdict,
+    /// The reference of the op, if it matched several entries of the catalogue.
+    pub(super) ambiguous: Option<AmbiguousReference>,
 }
 
 impl ChangeSetReport {
     pub(super) fn from_outcome<O: ChangeOp>(outcome: &ChangeSetOutcome<O>) -> Self {
         let op = |settled: &OpOutcome<O>| {
             let (id, json) = describe_op(&settled.op);
+            let ambiguous = AmbiguousReference::from_op(O::LANE, json.as_ref(), &settled.verdict);
             let what = json.and_then(|json| Some(json.as_object()?.get("op")?.as_str()?.to_owned()));
-            OpReport { id, what: what.unwrap_or_default(), verdict: settled.verdict.clone() }
+            OpReport { id, what: what.unwrap_or_default(), verdict: settled.verdict.clone(), ambiguous }
         };
         Self {
             ops: outcome.ops.iter().map(op).collect(),
@@ -141,6 +145,13 @@ impl EntryReport {
         }
     }
 
+    const fn outcome_mut(&mut self) -> Option<&mut ChangeSetReport> {
+        match &mut self.status {
+            EntryStatus::Previewed(set) | EntryStatus::Decided { set: Some(set), .. } => Some(set),
+            _ => None,
+        }
+    }
+
     /// Returns the exit code, or `None` if the verdicts of the ops determine it.
     fn exit_status(&self) -> Option<ExitStatus> {
         let (state, behind) = match &self.status {
@@ -221,6 +232,13 @@ pub(super) struct OutcomeReport {
     lines: Vec<EntryReport>,
     /// The error that prevented sending, unless one of the entries contains it.
     send_failure: Option<CommandError>,
+}
+
+impl OutcomeReport {
+    /// Returns all decided ops.
+    pub(super) fn ops_mut(&mut self) -> impl Iterator<Item = &mut OpReport> {
+        self.lines.iter_mut().filter_map(EntryReport::outcome_mut).flat_map(|set| &mut set.ops)
+    }
 }
 
 /// Prints a report and removes the reported outcomes from the outbox. Returns the exit code, and the areas of
@@ -432,10 +450,14 @@ fn to_document(lines: &[EntryReport]) -> Value {
             applied += u32::from(line.is_own && op.verdict == OpVerdict::Applied);
             unchanged += u32::from(line.is_own && op.verdict == OpVerdict::Unchanged);
             let (_, result, reason) = describe_verdict(&op.verdict);
-            ops.push(json!({
+            let mut document = json!({
                 "change": number, "opId": op.id, "op": op.what, "result": result, "reason": reason,
                 "next": op.verdict.remedy().map(OpRemedy::message),
-            }));
+            });
+            if let Some(ambiguous) = &op.ambiguous {
+                document["candidates"] = json!(ambiguous.candidates);
+            }
+            ops.push(document);
         }
         entries.push(entry_document(line));
     }
@@ -482,6 +504,7 @@ fn entry_document(line: &EntryReport) -> Value {
 /// Prints warnings and notes on the standard error (CLI-04, STK-18).
 fn print_remarks(lines: &[EntryReport], output: &mut Output) {
     for set in lines.iter().filter_map(EntryReport::outcome) {
+        print_candidates(&set.ops, output);
         for notice in &set.notices {
             output.print_warning(notice);
         }
@@ -517,6 +540,19 @@ fn print_remarks(lines: &[EntryReport], output: &mut Output) {
                 output.print_note(format!("  -> exchange outbox drop {number}, unless a newer version of this program stored it"));
             }
         }
+    }
+}
+
+/// Prints the entries of the catalogue among which the member has to pick.
+fn print_candidates(ops: &[OpReport], output: &mut Output) {
+    for op in ops {
+        let candidates = op.ambiguous.as_ref().map_or(&[][..], |ambiguous| &ambiguous.candidates);
+        let Some(first) = candidates.first() else { continue };
+        output.print_note(format!("op {} can mean:", op.id));
+        for entry in candidates {
+            output.print_note(format!("  {} (bt:{})", entry.name, entry.bt.as_str()));
+        }
+        output.print_note(format!("  -> name one by its key, such as bt:{}", first.bt.as_str()));
     }
 }
 
@@ -571,6 +607,7 @@ mod tests {
             id: String::new(),
             what: String::new(),
             verdict: verdict.clone(),
+            ambiguous: None,
         };
         ChangeSetReport {
             ops: verdicts.iter().map(op).collect(),

@@ -113,6 +113,26 @@ async fn own_areas_are_changed() {
     assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
+/// RES-13: the entries that an ambiguous reference can mean are listed with their keys, for changes and for a dry run.
+#[tokio::test]
+async fn ambiguous_reference_lists_its_candidates() {
+    let machine = TestMachine::connected().await;
+    let set =
+        ["stock", "set", "Sandbox Mettal", "--at", "Sandbox City Hangar", "--from", "0scu", "--to", "1scu"];
+    expect![[r#"
+        exit 1
+        out| OP                RESULT     WHY
+        out| 1   set-quantity  ambiguous  AMBIGUOUS: several entries match: choose one
+        err| op 1 can mean:
+        err|   Sandbox Metal (bt:material-sandbox-metal)
+        err|   -> name one by its key, such as bt:material-sandbox-metal
+    "#]]
+    .assert_eq(&machine.run(&set).await.shown());
+    let previewed = machine.json(&[&set[..], &["--dry-run"]].concat()).await;
+    let candidates = serde_json::json!([{ "bt": "material-sandbox-metal", "name": "Sandbox Metal" }]);
+    assert_eq!(previewed.json()["ops"][0]["candidates"], candidates, "{}", previewed.shown());
+}
+
 /// WRT-14: an entry that was removed elsewhere is restored only with `--override`.
 #[tokio::test]
 async fn restoring_a_removed_entry_requires_override() {
