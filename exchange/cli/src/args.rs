@@ -56,6 +56,9 @@ pub(crate) struct GlobalArgs {
     /// Defaults to the environment variable EXCHANGE_CONFIG.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
+    /// Print times in the time zone of this computer. JSON always has UTC.
+    #[arg(long, global = true)]
+    pub(crate) local_time: bool,
     /// The name of the connection; needed only if there are several.
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true, global = true)]
     pub(crate) profile: String,

@@ -6,6 +6,7 @@ mod config;
 mod error;
 mod output;
 mod table;
+mod times;
 
 use std::{env, process::ExitCode};
 
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
         Err(error) => return ExitCode::from(report_usage_error(&error)),
     };
     let form = if global.json { OutputFormat::Json } else { OutputFormat::Text };
-    let mut output = Output::new(form, global.color);
+    let mut output = Output::new(form, global.color).with_local_time(global.local_time);
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(commands::run_command(&global, command, &mut output));

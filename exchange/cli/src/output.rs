@@ -15,6 +15,8 @@ use std::{
 use icu_properties::{CodePointSetData, props::BidiControl};
 use serde::Serialize;
 
+use crate::times::TimeDisplay;
+
 /// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
@@ -54,6 +56,7 @@ pub(crate) struct Output {
     message_color: bool,
     /// The state of the line on the terminal that shows progress and is overwritten.
     status_line: StatusLine,
+    times: TimeDisplay,
     data: String,
     /// True if the reader closed the standard output.
     closed: bool,
@@ -102,10 +105,24 @@ impl Output {
             color: wanted(out) && form == OutputFormat::Text,
             message_color: wanted(err),
             status_line: status,
+            times: TimeDisplay::Utc,
             data: String::new(),
             closed: false,
             interrupt_notice: None,
         }
+    }
+
+    /// Prints times in text output in the time zone of this computer.
+    pub(crate) const fn with_local_time(mut self, is_local: bool) -> Self {
+        if is_local {
+            self.times = TimeDisplay::Local;
+        }
+        self
+    }
+
+    /// Returns the time zone of times in text output.
+    pub(crate) const fn times(&self) -> TimeDisplay {
+        self.times
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -334,12 +351,12 @@ pub(crate) async fn read_stdin_line() -> io::Result<Option<String>> {
     read.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// Returns true if colors should be used. A non-empty NO_COLOR disables them; see <https://no-color.org>.
 /// Returns a count with its noun, which gets an `s` unless the count is 1.
 pub(crate) fn count_text(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns true if colors should be used. A non-empty NO_COLOR disables them; see <https://no-color.org>.
 fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     match color {
         ColorChoice::Always => true,

@@ -246,7 +246,10 @@ pub(super) async fn list_demand(
         table.push_row([name_or_empty(&line.material.name), &open, &quality, "", line.material.bt.as_str()]);
     }
     table.print(output);
-    output.print_footnote(format!("as of {}, internal to your organisation", open.updated_at().as_str()))?;
+    output.print_footnote(format!(
+        "as of {}, internal to your organisation",
+        output.times().format(open.updated_at().as_str())
+    ))?;
     Ok(ExitStatus::Success)
 }
 
@@ -300,7 +303,10 @@ pub(super) async fn show_demand(
         }
         print_separated(items.len() + index, &properties, output);
     }
-    output.print_footnote(format!("as of {}, internal to your organisation", open.updated_at().as_str()))?;
+    output.print_footnote(format!(
+        "as of {}, internal to your organisation",
+        output.times().format(open.updated_at().as_str())
+    ))?;
     Ok(ExitStatus::Success)
 }
 
@@ -332,7 +338,7 @@ async fn read_demand(context: &CommandContext, output: &mut Output) -> Result<Or
     let (document, failure) = copies.read_or_cached_demand(now, read).await?;
     if let Some((read_at, failure)) = failure {
         let why = failure.to_report().map_or_else(String::new, |report| report.message);
-        let read_at = format_timestamp(read_at).unwrap_or_default();
+        let read_at = output.times().format(&format_timestamp(read_at).unwrap_or_default());
         output.print_warning(format!("cannot read the demand now, showing that of {read_at}: {why}"));
     }
     Ok(document)

@@ -15,6 +15,7 @@ use crate::{
     error::{CommandError, ExitStatus},
     output::{Output, TextStyle},
     table::{PropertyList, Table},
+    times::TimeDisplay,
 };
 
 /// The display of a replica entry.
@@ -24,9 +25,9 @@ pub(super) trait EntryView: FeedEntry {
     /// Returns the column titles of the table. A title that starts with `>` aligns its column to the right.
     fn table_head() -> &'static [&'static str];
     /// Returns the cells of the entry's row.
-    fn table_row(&self) -> Vec<(TextStyle, String)>;
+    fn table_row(&self, times: TimeDisplay) -> Vec<(TextStyle, String)>;
     /// Returns all properties, for `show`.
-    fn fact_list(&self) -> PropertyList;
+    fn fact_list(&self, times: TimeDisplay) -> PropertyList;
     /// Prints further details below the properties, if any.
     fn print_details(&self, output: &mut Output) {
         let _ = output;
@@ -65,14 +66,18 @@ pub(super) async fn list_entries<E: EntryView>(
         return Ok(ExitStatus::Success);
     }
     // The rows are sorted by the displayed cells.
-    let mut rows: Vec<_> = entries.iter().map(EntryView::table_row).collect();
+    let mut rows: Vec<_> = entries.iter().map(|entry| entry.table_row(output.times())).collect();
     rows.sort_by_cached_key(|row| row.iter().map(|(_, cell)| cell.to_lowercase()).collect::<Vec<_>>());
     let mut table = Table::new(E::table_head());
     for row in rows {
         table.push_styled_row(row);
     }
     table.print(output);
-    output.print_footnote(format!("{} as of {as_of}", count_text(entries.len())))?;
+    output.print_footnote(format!(
+        "{} as of {}",
+        count_text(entries.len()),
+        output.times().format(&as_of)
+    ))?;
     Ok(ExitStatus::Success)
 }
 
@@ -93,7 +98,7 @@ pub(super) async fn show_entry<E: EntryView>(
         output.write_json(&entry);
         return Ok(ExitStatus::Success);
     }
-    entry.fact_list().print(output);
+    entry.fact_list(output.times()).print(output);
     entry.print_details(output);
     Ok(ExitStatus::Success)
 }
@@ -111,18 +116,18 @@ impl EntryView for Blueprint {
         &["NAME", "ACQUIRED", "KNOWN FROM", "KEY"]
     }
 
-    fn table_row(&self) -> Vec<(TextStyle, String)> {
+    fn table_row(&self, times: TimeDisplay) -> Vec<(TextStyle, String)> {
         let source = self.provenance.as_ref().map_or("", |provenance| provenance.source.as_str());
-        let at = self.acquired_at.as_ref().map_or("", |at| at.as_str());
-        plain_cells([self.display_name(), at.to_owned(), source.to_owned(), self.key.as_str().to_owned()])
+        let at = self.acquired_at.as_ref().map_or_else(String::new, |at| times.format(at.as_str()));
+        plain_cells([self.display_name(), at, source.to_owned(), self.key.as_str().to_owned()])
     }
 
-    fn fact_list(&self) -> PropertyList {
+    fn fact_list(&self, times: TimeDisplay) -> PropertyList {
         let mut properties = PropertyList::default();
         properties.push_styled_property("name", TextStyle::Strong, self.display_name());
         properties.push_property("key", self.key.as_str());
         if let Some(at) = &self.acquired_at {
-            properties.push_property("acquired", at.as_str());
+            properties.push_property("acquired", times.format(at.as_str()));
         }
         if let Some(provenance) = &self.provenance {
             properties.push_property("known from", provenance.source.as_str());
@@ -146,7 +151,7 @@ impl EntryView for StockLot {
         &["MATERIAL", "PLACE", ">QUALITY", ">QUANTITY", "STOLEN", "KEY"]
     }
 
-    fn table_row(&self) -> Vec<(TextStyle, String)> {
+    fn table_row(&self, _times: TimeDisplay) -> Vec<(TextStyle, String)> {
         plain_cells([
             self.display_name(),
             self.location.name.as_str().to_owned(),
@@ -157,7 +162,7 @@ impl EntryView for StockLot {
         ])
     }
 
-    fn fact_list(&self) -> PropertyList {
+    fn fact_list(&self, _times: TimeDisplay) -> PropertyList {
         let mut properties = PropertyList::default();
         properties.push_styled_property("material", TextStyle::Strong, self.display_name());
         properties.push_property("material key", self.material.bt.as_str());
@@ -190,7 +195,7 @@ impl EntryView for Ship {
         &["TYPE", "NAME", "PLACE", "UNIT", "FITTED", ">VERSION", "ID"]
     }
 
-    fn table_row(&self) -> Vec<(TextStyle, String)> {
+    fn table_row(&self, _times: TimeDisplay) -> Vec<(TextStyle, String)> {
         plain_cells([
             self.ship_type.name.clone(),
             self.name.as_ref().map_or("", |name| name.as_str()).to_owned(),
@@ -202,7 +207,7 @@ impl EntryView for Ship {
         ])
     }
 
-    fn fact_list(&self) -> PropertyList {
+    fn fact_list(&self, _times: TimeDisplay) -> PropertyList {
         let mut properties = PropertyList::default();
         properties.push_styled_property("type", TextStyle::Strong, self.ship_type.name.as_str());
         properties.push_property("type key", self.ship_type.bt.as_str());
@@ -240,7 +245,7 @@ impl EntryView for OrgStockLot {
         &["MATERIAL", "UNIT", "PLACE", ">QUALITY", ">QUANTITY", "STOLEN", "KEY"]
     }
 
-    fn table_row(&self) -> Vec<(TextStyle, String)> {
+    fn table_row(&self, _times: TimeDisplay) -> Vec<(TextStyle, String)> {
         plain_cells([
             self.display_name(),
             self.unit.name.clone(),
@@ -252,7 +257,7 @@ impl EntryView for OrgStockLot {
         ])
     }
 
-    fn fact_list(&self) -> PropertyList {
+    fn fact_list(&self, _times: TimeDisplay) -> PropertyList {
         let mut properties = PropertyList::default();
         properties.push_styled_property("material", TextStyle::Strong, self.display_name());
         properties.push_property("material key", self.material.bt.as_str());

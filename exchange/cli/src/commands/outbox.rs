@@ -231,9 +231,9 @@ async fn show_change(
     if entry.state() != EntryState::Done {
         properties.push_property("next", next);
     }
-    properties.push_property("kept since", created.unwrap_or_default());
+    properties.push_property("kept since", output.times().format(&created.unwrap_or_default()));
     if let Some(decided) = decided {
-        properties.push_property("decided", decided);
+        properties.push_property("decided", output.times().format(&decided));
     }
     properties.print(output);
     output.write_line("");

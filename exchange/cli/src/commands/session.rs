@@ -479,7 +479,10 @@ pub(super) async fn print_status(
             AreaFreshness::AsOf(as_of) => {
                 properties.push_property(
                     area.name(),
-                    format!("{count}, as of {}", format_timestamp(*as_of).unwrap_or_default()),
+                    format!(
+                        "{count}, as of {}",
+                        output.times().format(&format_timestamp(*as_of).unwrap_or_default())
+                    ),
                 );
             }
             AreaFreshness::Unread => properties.push_property(area.name(), "not read yet"),

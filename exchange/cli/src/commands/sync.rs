@@ -254,7 +254,10 @@ fn print_results(
             table.push_styled_row([
                 (TextStyle::Plain, area.name().to_owned()),
                 (TextStyle::Plain, count.to_string()),
-                (TextStyle::Plain, as_of.clone().unwrap_or_else(|| "not read yet".to_owned())),
+                (
+                    TextStyle::Plain,
+                    as_of.as_ref().map_or_else(|| "not read yet".to_owned(), |at| output.times().format(at)),
+                ),
                 (style, what),
             ]);
         }

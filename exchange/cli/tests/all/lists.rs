@@ -243,3 +243,32 @@ async fn watch_ends_when_its_output_is_closed() {
     let ran = wait_for_exit(child).await;
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.shown());
 }
+
+/// `--local-time` converts the times of text output to the time zone of the computer. JSON keeps UTC.
+#[tokio::test]
+async fn times_are_converted_on_request() {
+    let machine = TestMachine::synced().await;
+    let run = async |args: &[&str]| {
+        let mut command = machine.command(args);
+        command.env("TZ", "<+0530>-5:30");
+        finish(command).await
+    };
+    let show = ["blueprints", "show", "bp-sandbox-rifle"];
+    let utc = run(&show).await.out;
+    let local = run(&[&show[..], &["--local-time"]].concat()).await.out;
+    let acquired = |shown: &str| {
+        let line = shown.lines().find(|line| line.starts_with("acquired")).unwrap();
+        line["acquired".len()..].trim().to_owned()
+    };
+    let converted: jiff::Timestamp = acquired(&local).replacen(' ', "T", 1).replace(' ', "").parse().unwrap();
+    assert_eq!(converted, acquired(&utc).parse().unwrap());
+    assert!(acquired(&local).ends_with(" +05:30") && acquired(&utc).ends_with('Z'), "{local}{utc}");
+    let list = run(&["blueprints", "list", "--local-time"]).await;
+    assert!(
+        list.out.contains(&acquired(&local)) && list.err.trim_end().ends_with("+05:30"),
+        "{}",
+        list.shown()
+    );
+    let json = run(&["blueprints", "list", "--local-time", "--json"]).await.json();
+    assert!(json["asOf"].as_str().unwrap().ends_with('Z'), "{json}");
+}
