@@ -91,8 +91,7 @@ fn driver_port(line: &str) -> Option<u16> {
 fn run_tests(args: &BrowserArgs, root: &Path, prepared: &Prepared) -> CommandOutcome {
     let Prepared { chromium, axe, screenshots, driver, .. } = prepared;
     report_progress("test", &format!("{PACKAGE} in {}", chromium.display()));
-    let mut cargo = test::cargo_command();
-    cargo.args(["test", "--package", PACKAGE, "--", "--test-threads=2"]).args(&args.args);
+    let mut cargo = test_command(root, &args.args);
     cargo.env(CHROMIUM_VARIABLE, chromium).env("BROWSER_AXE", axe).env("BROWSER_DRIVER", driver);
     cargo.env("BROWSER_SCREENSHOTS", screenshots).current_dir(root).stdin(Stdio::null());
     match cargo.status() {
@@ -109,6 +108,22 @@ fn run_tests(args: &BrowserArgs, root: &Path, prepared: &Prepared) -> CommandOut
             CommandOutcome::NotRun
         }
     }
+}
+
+/// Returns the command that runs the tests. With cargo-nextest, it has the flags of the whole workspace, so that
+/// nothing is compiled again with other features.
+fn test_command(root: &Path, args: &[String]) -> Command {
+    let mut cargo = test::cargo_command();
+    if test::has_nextest(root) {
+        cargo.args(["nextest", "run"]).args(test::WORKSPACE_FLAGS);
+        cargo
+            .args(["--test-threads=2", "--no-fail-fast", "-E"])
+            .arg(format!("package({PACKAGE})"))
+            .args(args);
+    } else {
+        cargo.args(["test", "--package", PACKAGE, "--", "--test-threads=2"]).args(args);
+    }
+    cargo
 }
 
 #[cfg(test)]

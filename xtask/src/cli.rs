@@ -482,7 +482,7 @@ pub(crate) struct PlaygroundArgs {
 /// Options of `browser`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BrowserArgs {
-    /// Arguments for the test binary, such as a part of a test's name
+    /// Arguments for the test runner, such as a part of a test's name
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
 }

@@ -86,7 +86,8 @@ pub(crate) fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-fn has_nextest(root: &Path) -> bool {
+/// Returns true if cargo-nextest is installed.
+pub(crate) fn has_nextest(root: &Path) -> bool {
     let mut command = cargo_command();
     command.args(["nextest", "--version"]).current_dir(root).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
