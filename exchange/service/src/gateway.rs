@@ -39,11 +39,13 @@ mod version;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use contract_runtime::server::{HeaderValue, Response, without_body};
-use exchange_api::error_responses::PlainCode;
+use exchange_api::codes::Code;
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::operations::TABLE;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
@@ -131,7 +133,11 @@ impl Gateway {
             if let Err(ending) = self.run_stage(stage, facts).await {
                 sent = ResponseHeaders::for_early_response(stage, facts, &ending);
                 let response = backend_call::finish_early(ports, facts, ending).await;
-                return response_headers::finish_response(ports, facts, &sent, response);
+                let mut response = response_headers::finish_response(ports, facts, &sent, response);
+                if let Some((_, reason)) = &facts.rejection {
+                    response.extensions_mut().insert(RejectedBy { stage: stage.name, reason });
+                }
+                return response;
             }
             sent = ResponseHeaders::after_stage(stage, sent);
         }
@@ -173,6 +179,48 @@ pub(crate) fn reject_head(head: &Head, code: PlainCode, environment: &Environmen
     let source = PeerAddr::from_extensions(&head.extensions).0.to_canonical();
     tracing::info!(correlation_id = id.as_str(), %source, code = ?code, "request head refused");
     response.into_response()
+}
+
+/// Among the extensions of a response: the stage that refused the request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RejectedBy {
+    /// The name of the stage.
+    pub(crate) stage: &'static str,
+    /// A keyword for the reason. It is empty if the code is sufficient.
+    pub(crate) reason: &'static str,
+}
+
+/// Returns true if the contract has this code and the gateway can refuse a request with it.
+pub(crate) fn is_known_code(code: &str) -> bool {
+    rejection_with_code(code, Duration::ZERO).is_some()
+}
+
+/// Builds the response with which a stage would refuse a request, for the faults of the sandbox. Returns `None` for an
+/// unknown code.
+pub(crate) fn refuse_with_code(
+    head: &Head,
+    code: &str,
+    wait: Duration,
+    environment: &Environment,
+) -> Option<Response> {
+    let rejection = rejection_with_code(code, wait)?;
+    let id = correlation_id(head, environment);
+    let mut response = rejection.into_response(id.clone(), head.uri.path());
+    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
+        response.headers.insert(CORRELATION_ID, id);
+    }
+    response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Some(response.into_response())
+}
+
+fn rejection_with_code(code: &str, wait: Duration) -> Option<StageRejection> {
+    let plain = PlainCode::ALL.iter().find(|known| Code::from(**known).as_str() == code);
+    let timed = TimedCode::ALL.iter().find(|known| Code::from(**known).as_str() == code);
+    match (plain, timed) {
+        (Some(plain), _) => Some(StageRejection::from_code(*plain)),
+        (None, Some(timed)) => Some(StageRejection::from_timed_code(*timed, wait)),
+        (None, None) => None,
+    }
 }
 
 /// Finds the operation with a method and a path, whether or not the caller may use it.

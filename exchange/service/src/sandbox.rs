@@ -16,6 +16,8 @@
 //! ```
 
 mod control;
+mod faults;
+mod journal;
 mod random;
 mod seed;
 
@@ -30,6 +32,7 @@ use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
+use axum::response::Response;
 use bytes::Bytes;
 use dpop_bound::SystemRandom;
 use http::HeaderValue;
@@ -37,7 +40,6 @@ use http::header::{DATE, HOST};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
-use tower::ServiceExt as _;
 
 use crate::app::{App, AppError};
 use crate::backend::ChangeError;
@@ -48,12 +50,16 @@ use crate::idp::{DecisionError, LoginDecision, UserCode, sessions};
 use crate::ids::MemberId;
 use crate::names::InvalidName;
 use crate::peer::PeerAddr;
-use crate::serve::{ServeError, Server};
+use crate::serve::{CutConnection, ServeError, Server};
 use crate::store::{OpenError, Store, StoreError, StoreLocation, StoreOptions};
 use crate::time::{Clock as _, ManualClock, SystemClock};
 use crate::upkeep::Upkeep;
 
 pub use control::{ActionOutcome, SandboxAction};
+use faults::PlannedFaults;
+pub use faults::{PlannedFault, SandboxFault};
+use journal::RequestJournal;
+pub use journal::{JournalEntry, Mismatch};
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
 use seed::{SandboxSeed, StoreOwner};
@@ -189,6 +195,8 @@ struct SandboxInner {
     accounts: Vec<SandboxAccount>,
     /// The lock that is held during a reset, so that resets run one after the other.
     resetting: Mutex<()>,
+    faults: PlannedFaults,
+    journal: RequestJournal,
 }
 
 impl fmt::Debug for Sandbox {
@@ -249,6 +257,8 @@ impl Sandbox {
             accounts: seed.accounts(),
             seed,
             resetting: Mutex::new(()),
+            faults: PlannedFaults::default(),
+            journal: RequestJournal::default(),
         });
         let server = Server::new(build_router(&inner), &inner.config, &inner.environment)?;
         let upkeep = Upkeep::new(inner.store.clone(), inner.environment.clone(), Arc::clone(&inner.config));
@@ -298,14 +308,38 @@ impl Sandbox {
         self.inner.decide_login(user_code, account, LoginDecision::Decline).await
     }
 
-    /// Resets the sandbox to its seed: data, connections, signing keys, limits, proofs and nonces. The clock
-    /// is not reset. All earlier cursors, tokens and codes become invalid. A concurrent request may see
+    /// Resets the sandbox to its seed: data, connections, signing keys, limits, proofs and nonces. Planned faults and
+    /// the journal are removed. The clock is not reset. All earlier cursors, tokens and codes become invalid. A concurrent request may see
     /// either state.
     ///
     /// # Errors
     /// Returns an error if the store fails. The data is then either unchanged or that of the seed.
     pub async fn reset(&self) -> Result<(), SandboxError> {
         self.inner.reset_store().await
+    }
+
+    /// Plans a fault for the next requests of clients.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Refused`] for an unknown code, a delay of more than ten minutes, no requests, or if 100
+    /// faults are planned already.
+    pub fn plan_fault(&self, fault: PlannedFault) -> Result<(), SandboxError> {
+        self.inner.faults.plan(fault)
+    }
+
+    /// Returns the last 1000 requests of clients whose numbers are greater than `after`, with the reasons of refusals.
+    #[must_use]
+    pub fn requests_after(&self, after: u64) -> Vec<JournalEntry> {
+        self.inner.journal.after(after)
+    }
+
+    /// Acts like a restart of the service (LIM-12): forgets nonces, used proofs and counted requests. Data, tokens and
+    /// cursors stay.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn restart(&self) -> Result<(), SandboxError> {
+        self.inner.restart().await
     }
 
     /// Performs an action without the tested client, as a member on the web pages or as an administrator.
@@ -320,7 +354,8 @@ impl Sandbox {
     /// process can use this.
     ///
     /// # Errors
-    /// Returns an error if the URL has no valid host, or if the body of the response ends early.
+    /// Returns an error if the URL has no valid host, if the body of the response ends early, or if a fault closes the
+    /// connection.
     pub async fn handle_request(
         &self,
         request: http::Request<Bytes>,
@@ -334,11 +369,11 @@ impl Sandbox {
         }
         head.extensions.insert(PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let inner_request = Request::from_parts(head, Body::from(body));
-        let response = match self.inner.app.load_full().router().oneshot(inner_request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        };
+        let response = self.inner.answer_request(inner_request).await;
         let (mut head, body) = response.into_parts();
+        if head.extensions.get::<CutConnection>().is_some() {
+            return Err(SandboxError::Refused("a fault closed the connection"));
+        }
         let body = to_bytes(body, usize::MAX).await;
         let body = body.map_err(|_| SandboxError::Refused("the response body ended early"))?;
         if !head.headers.contains_key(DATE)
@@ -410,6 +445,56 @@ impl SandboxInner {
         Ok(())
     }
 
+    /// Answers a request for any path outside of the control interface: applies its fault, and records it.
+    async fn answer_request(&self, request: Request) -> Response {
+        let app = self.app.load_full();
+        if !journal::is_client_request(request.uri().path()) {
+            return app.dispatcher().dispatch(request).await;
+        }
+        let (head, body) = request.into_parts();
+        let fault = self.faults.take(head.method.as_str(), head.uri.path());
+        if let Some(SandboxFault::Delay { milliseconds }) = fault {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        }
+        let response = match &fault {
+            Some(SandboxFault::Cut {}) => None,
+            Some(SandboxFault::Refuse { code, retry_after_seconds }) => {
+                Some(faults::refuse(&head, code, *retry_after_seconds, &self.environment))
+            }
+            _ => {
+                let request = Request::from_parts(head.clone(), body);
+                Some(app.dispatcher().dispatch(request).await)
+            }
+        };
+        let response = match response {
+            Some(response) => {
+                let (parts, body) = response.into_parts();
+                // Responses of the contract have complete bodies.
+                let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+                Some(http::Response::from_parts(parts, body))
+            }
+            None => None,
+        };
+        let cuts = matches!(fault, Some(SandboxFault::Cut {} | SandboxFault::LoseResponse {}));
+        let now = self.environment.now();
+        self.journal.push(journal::describe_request(&head, now, &self.origin(), fault, response.as_ref()));
+        match response {
+            Some(response) if !cuts => response.map(Body::from),
+            _ => {
+                let mut response = Response::new(Body::empty());
+                response.extensions_mut().insert(CutConnection);
+                response
+            }
+        }
+    }
+
+    async fn restart(&self) -> Result<(), SandboxError> {
+        let _alone = self.resetting.lock().await;
+        let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
+        self.app.store(Arc::new(app));
+        Ok(())
+    }
+
     async fn reset_store(&self) -> Result<(), SandboxError> {
         let _alone = self.resetting.lock().await;
         plant_seed(
@@ -422,6 +507,8 @@ impl SandboxInner {
         .await?;
         let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
         self.app.store(Arc::new(app));
+        self.faults.clear();
+        self.journal.clear();
         Ok(())
     }
 }
@@ -469,10 +556,10 @@ async fn plant_seed(
 
 /// Routes requests for `/_sandbox` to the control interface, and all others to the current application.
 fn build_router(inner: &Arc<SandboxInner>) -> Router {
-    let app = Arc::clone(inner);
+    let serving = Arc::clone(inner);
     let serve = move |request: Request| {
-        let app = app.app.load_full();
-        async move { app.dispatcher().dispatch(request).await }
+        let inner = Arc::clone(&serving);
+        async move { inner.answer_request(request).await }
     };
     Router::new().nest("/_sandbox", control::control_routes(Arc::clone(inner))).fallback(serve)
 }

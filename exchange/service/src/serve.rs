@@ -253,7 +253,7 @@ impl Server {
         self,
         request: Request<Incoming>,
         address: SocketAddr,
-    ) -> Result<Response<Body>, std::convert::Infallible> {
+    ) -> Result<Response<Body>, CutConnection> {
         let (head, body) = request.into_parts();
         let error = head::check_head(&head, self.limits.head_bytes);
         let is_last = head::must_close(&head);
@@ -270,6 +270,9 @@ impl Server {
             Some(code) => gateway::reject_head(&request.into_parts().0, code, &self.environment),
             None => self.dispatcher.dispatch(request).await,
         };
+        if let Some(cut) = response.extensions().get::<CutConnection>() {
+            return Err(*cut);
+        }
         if !response.headers().contains_key(header::DATE)
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())
         {
@@ -282,6 +285,11 @@ impl Server {
         Ok(response)
     }
 }
+
+/// Among the extensions of a response: the server closes the connection instead of sending the response.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the connection was closed without a response")]
+pub(crate) struct CutConnection;
 
 /// An open connection, which is counted until this value is dropped.
 struct OpenConnection(Arc<AtomicUsize>);

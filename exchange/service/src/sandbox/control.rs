@@ -7,8 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Request, State};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Query, Request, State};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -22,6 +22,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::json;
 
+use super::faults::{PlannedFault, SandboxFault};
 use super::{SandboxDirectory, SandboxError, SandboxInner};
 use crate::admin::{self, AdminContext, AdminError, ClientState};
 use crate::backend::undo::{UndoArea, UndoError, UndoMode, UndoReport, UndoSelection};
@@ -200,10 +201,36 @@ struct DecideRequest {
     account: String,
 }
 
+/// Moves the clock forward or back.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AdvanceRequest {
+struct ClockRequest {
+    #[serde(default)]
     advance_seconds: u64,
+    #[serde(default)]
+    set_back_seconds: u64,
+}
+
+#[derive(Deserialize)]
+struct FaultRequest {
+    method: Option<String>,
+    path: Option<String>,
+    #[serde(default = "once")]
+    times: u32,
+    #[serde(flatten)]
+    fault: SandboxFault,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JournalQuery {
+    /// The number of the last request that the caller knows.
+    #[serde(default)]
+    after: u64,
 }
 
 #[derive(Deserialize)]
@@ -220,6 +247,9 @@ pub(super) fn control_routes(inner: Arc<SandboxInner>) -> Router {
         .route("/decline", post(post_decline))
         .route("/clock", get(get_clock).post(post_clock))
         .route("/act", post(post_action))
+        .route("/faults", get(get_faults).post(post_fault).delete(delete_faults))
+        .route("/requests", get(get_requests).delete(delete_requests))
+        .route("/restart", post(post_restart))
         .route("/reset", post(post_reset))
         .layer(from_fn(require_loopback))
         .with_state(inner)
@@ -291,15 +321,57 @@ async fn get_clock(State(inner): State<Arc<SandboxInner>>) -> Response {
     Json(json!({ "now": inner.environment.now().to_string() })).into_response()
 }
 
-async fn post_clock(State(inner): State<Arc<SandboxInner>>, body: JsonBody<AdvanceRequest>) -> Response {
+async fn post_clock(State(inner): State<Arc<SandboxInner>>, body: JsonBody<ClockRequest>) -> Response {
     match body {
-        Ok(Json(AdvanceRequest { advance_seconds })) if advance_seconds <= MAX_STEP_SECONDS => {
+        Ok(Json(ClockRequest { advance_seconds, set_back_seconds }))
+            if advance_seconds.max(set_back_seconds) <= MAX_STEP_SECONDS =>
+        {
             inner.clock.advance(Duration::from_secs(advance_seconds));
+            inner.clock.step_back(Duration::from_secs(set_back_seconds));
             get_clock(State(inner)).await
         }
-        Ok(_) => error_response(StatusCode::BAD_REQUEST, "advanceSeconds must be at most ten years"),
+        Ok(_) => error_response(StatusCode::BAD_REQUEST, "a step of the clock must be at most ten years"),
         Err(error) => invalid_body_response(&error),
     }
+}
+
+async fn get_faults(State(inner): State<Arc<SandboxInner>>) -> Response {
+    Json(json!({ "faults": inner.faults.list() })).into_response()
+}
+
+async fn post_fault(State(inner): State<Arc<SandboxInner>>, body: JsonBody<FaultRequest>) -> Response {
+    match body {
+        Ok(Json(FaultRequest { method, path, times, fault })) => {
+            outcome_response(inner.faults.plan(PlannedFault { fault, method, path, times }))
+        }
+        Err(error) => invalid_body_response(&error),
+    }
+}
+
+async fn delete_faults(State(inner): State<Arc<SandboxInner>>) -> StatusCode {
+    inner.faults.clear();
+    StatusCode::NO_CONTENT
+}
+
+async fn get_requests(
+    State(inner): State<Arc<SandboxInner>>,
+    query: Result<Query<JournalQuery>, QueryRejection>,
+) -> Response {
+    match query {
+        Ok(Query(JournalQuery { after })) => {
+            Json(json!({ "requests": inner.journal.after(after) })).into_response()
+        }
+        Err(error) => error_response(error.status(), &error.body_text()),
+    }
+}
+
+async fn delete_requests(State(inner): State<Arc<SandboxInner>>) -> StatusCode {
+    inner.journal.clear();
+    StatusCode::NO_CONTENT
+}
+
+async fn post_restart(State(inner): State<Arc<SandboxInner>>) -> Response {
+    outcome_response(inner.restart().await)
 }
 
 async fn post_action(State(inner): State<Arc<SandboxInner>>, body: JsonBody<ActionRequest>) -> Response {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod bodies;
+mod faults;
 mod limits;
 
 use std::time::Duration;
