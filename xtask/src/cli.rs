@@ -186,6 +186,7 @@ Examples:
     /// sign in at our provider by device code, read, write and follow the feed through our gateway, refresh
     /// and revoke tokens, and handle error responses. `oidc-provider` is an issuer whose tokens our gateway
     /// accepts. `httpx` runs a client that was written by hand from the contract and uses every area of it.
+    /// `example` runs the client of docs/clients.md, and loses two responses on the way.
     /// `oauth4webapi` verifies the tokens and proofs of our client in place of our gateway, with
     /// `oidc-provider` as the issuer. `schemathesis` generates valid and invalid requests from the served
     /// OpenAPI document and validates the responses. The scripts are in exchange/service/tests/peers.
@@ -532,6 +533,9 @@ pub(crate) enum PeerProgram {
     /// A hand-written Python client that uses every area of the contract.
     #[value(name = "httpx")]
     Httpx,
+    /// The example of docs/clients.md, in Python.
+    #[value(name = "example")]
+    Example,
     /// A JavaScript library that verifies tokens and proofs of our client in place of our gateway.
     #[value(name = "oauth4webapi")]
     Oauth4webapi,
