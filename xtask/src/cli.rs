@@ -75,8 +75,9 @@ Examples:
     /// names its id, in each component that it applies to (contract, service, client). Every fault in
     /// exchange/client/e2e/faults.md lists tests, and these tests exist. The commands in Markdown files
     /// exist. No file contains an absolute path of a developer's machine or a mark of unfinished work, and no
-    /// link is broken. Every dependency has a comment with its reason. Cargo.lock is committed. Every crate
-    /// has the metadata that a registry requires.
+    /// link is broken. docs/clients.md agrees with its example, the error registry and the OpenAPI document.
+    /// Every dependency has a comment with its reason. Cargo.lock is committed. Every crate has the metadata
+    /// that a registry requires.
     #[command(after_help = "Exit codes:
   0  no violations
   1  violations were found; each is printed with file, line, and fix
