@@ -75,8 +75,9 @@ Examples:
     /// names its id, in each component that it applies to (contract, service, client). Every fault in
     /// exchange/client/e2e/faults.md lists tests, and these tests exist. The commands in Markdown files
     /// exist. No file contains an absolute path of a developer's machine or a mark of unfinished work, and no
-    /// link is broken. Every dependency has a comment with its reason. Cargo.lock is committed. Every crate
-    /// has the metadata that a registry requires.
+    /// link is broken. docs/clients.md agrees with its example, the error registry and the OpenAPI document.
+    /// Every dependency has a comment with its reason. Cargo.lock is committed. Every crate has the metadata
+    /// that a registry requires.
     #[command(after_help = "Exit codes:
   0  no violations
   1  violations were found; each is printed with file, line, and fix
@@ -186,6 +187,7 @@ Examples:
     /// sign in at our provider by device code, read, write and follow the feed through our gateway, refresh
     /// and revoke tokens, and handle error responses. `oidc-provider` is an issuer whose tokens our gateway
     /// accepts. `httpx` runs a client that was written by hand from the contract and uses every area of it.
+    /// `example` runs the client of docs/clients.md, and loses two responses on the way.
     /// `oauth4webapi` verifies the tokens and proofs of our client in place of our gateway, with
     /// `oidc-provider` as the issuer. `schemathesis` generates valid and invalid requests from the served
     /// OpenAPI document and validates the responses. The scripts are in exchange/service/tests/peers.
@@ -532,6 +534,9 @@ pub(crate) enum PeerProgram {
     /// A hand-written Python client that uses every area of the contract.
     #[value(name = "httpx")]
     Httpx,
+    /// The example of docs/clients.md, in Python.
+    #[value(name = "example")]
+    Example,
     /// A JavaScript library that verifies tokens and proofs of our client in place of our gateway.
     #[value(name = "oauth4webapi")]
     Oauth4webapi,

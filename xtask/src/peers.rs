@@ -45,6 +45,7 @@ impl PeerProgram {
             Self::RequestsOauth2client => "requests_oauth2client",
             Self::OidcProvider => "oidc-provider",
             Self::Httpx => "httpx",
+            Self::Example => "example",
             Self::Oauth4webapi => "oauth4webapi",
             Self::Schemathesis => "schemathesis",
         }
@@ -67,6 +68,7 @@ impl PeerProgram {
             Self::RequestsOauth2client => &[REQUESTS_OAUTH2CLIENT],
             Self::OidcProvider => &[OIDC_PROVIDER, OPENID_CLIENT],
             Self::Httpx => &[HTTPX, CRYPTOGRAPHY],
+            Self::Example => &[CRYPTOGRAPHY],
             Self::Oauth4webapi => &[OAUTH4WEBAPI, OIDC_PROVIDER],
             Self::Schemathesis => &[SCHEMATHESIS, HYPOTHESIS, REQUESTS_OAUTH2CLIENT],
         }
@@ -77,6 +79,7 @@ impl PeerProgram {
             Self::OpenidClient | Self::OidcProvider => "openid-client.mjs",
             Self::RequestsOauth2client => "requests_oauth2client.py",
             Self::Httpx => "by_hand.py",
+            Self::Example => "documented_example.py",
             Self::Oauth4webapi => OUR_CLIENT,
             Self::Schemathesis => "schemathesis.py",
         }
@@ -192,6 +195,7 @@ impl PeerRun<'_> {
             PeerProgram::OpenidClient
             | PeerProgram::RequestsOauth2client
             | PeerProgram::Httpx
+            | PeerProgram::Example
             | PeerProgram::Schemathesis => {
                 let (_sandbox, directory) = self.start_sandbox(&[])?;
                 self.run_client(&directory)

@@ -1,6 +1,7 @@
 //! `tidy`: checks the rules of this repository. Each rule is a function that returns the violations in the
 //! repository.
 
+mod client_guide;
 mod commands;
 mod crates;
 mod faults;
@@ -59,6 +60,7 @@ fn check_rules(
     let mut problems = sources::check(repository);
     problems.append(&mut rows);
     problems.extend(faults::check(repository));
+    problems.extend(client_guide::check(repository));
     problems.extend(commands::check(repository, known));
     problems.extend(forbidden_text::check(repository));
     problems.extend(language::check(repository));

@@ -124,6 +124,12 @@ pub(super) fn check(repository: &RepositoryFiles) -> (Vec<RuleViolation>, Vec<Ar
     (problems, area_coverage(&rows, &tested))
 }
 
+/// Returns the id and the sides of each row.
+pub(super) fn rows_with_sides(repository: &RepositoryFiles) -> Vec<(String, Vec<RequirementSide>)> {
+    let rows = repository.find_file(REQUIREMENTS_FILE).map(|file| parse_rows(file, &mut Vec::new()));
+    rows.into_iter().flatten().map(|row| (row.id, row.sides)).collect()
+}
+
 /// Parses the rows. Reports duplicate ids as violations.
 fn parse_rows(file: &SourceFile, problems: &mut Vec<RuleViolation>) -> Vec<RequirementRow> {
     let mut rows = Vec::new();
@@ -190,7 +196,7 @@ fn first_test_line(file: &SourceFile) -> Option<usize> {
 }
 
 /// Returns every word that has the form of an id: two or three capital letters, `-`, and two digits.
-fn row_ids(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn row_ids(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('-').filter_map(|(dash, _)| {
         let bytes = text.as_bytes();
         let start = (0..dash).rev().take_while(|&i| bytes[i].is_ascii_uppercase()).last()?;
