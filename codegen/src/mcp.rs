@@ -28,6 +28,7 @@ mod lines;
 mod results;
 mod server;
 mod server_url;
+mod size_limit;
 mod tools;
 
 use std::fmt;

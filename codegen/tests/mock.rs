@@ -9,7 +9,7 @@ mod proxy;
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Output, Stdio},
 };
@@ -174,6 +174,36 @@ fn mock_prints_its_address_and_logs_requests() {
     assert!(stderr.contains("/examples/no/value: #: must be"), "{stderr}");
 }
 
+/// Returns a port that was free. `--quiet` prints no address.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Waits until the server at an address accepts connections.
+fn wait_for(process: &mut MockProcess, address: &str) {
+    while TcpStream::connect(address.strip_prefix("http://").unwrap()).is_err() {
+        assert!(process.child.try_wait().unwrap().is_none(), "the server ended");
+        std::thread::yield_now();
+    }
+}
+
+/// `--quiet` prints neither the address nor valid requests, but requests with violations.
+#[test]
+fn quiet_mock_prints_violations_only() {
+    let port = free_port().to_string();
+    let mut mock = MockProcess::start(&create_folder("quiet"), &["pets.yaml", "--port", &port, "--quiet"]);
+    let address = format!("http://127.0.0.1:{port}");
+    wait_for(&mut mock, &address);
+    assert_eq!(send_get(&address, "/pets/7").0, "HTTP/1.1 200 OK");
+    assert_eq!(send_get(&address, "/pets/x").0, "HTTP/1.1 400 Bad Request");
+    assert_eq!(mock.read_line(), "400 GET /pets/x readPet: path /id must be an integer");
+    mock.interrupt();
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    mock.lines.read_to_string(&mut stdout).unwrap();
+    mock.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""));
+}
+
 #[test]
 fn json_output_has_one_object_per_line() {
     let mut mock = MockProcess::start(&create_folder("programs"), &["pets.yaml", "-p", "0", "--json"]);
@@ -209,7 +239,7 @@ fn startup_errors_have_exit_codes() {
     fs::write(folder.join("broken.yaml"), PETS.replace("type: integer", "type: whole")).unwrap();
     assert_eq!(code(&["broken.yaml", "--strict"]).0, 3);
     assert_eq!(code(&["pets.yaml", "--host", "nowhere"]).0, 2);
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let (exit, stderr) = code(&["pets.yaml", "--port", &port]);
     let expect = format!("cannot listen on 127.0.0.1, port {port}: ");

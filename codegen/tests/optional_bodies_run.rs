@@ -124,14 +124,19 @@ async fn bodies_with_required_properties_are_arguments() {
     assert_eq!(shop.last(), r#"+{"name":"bolt"}"#);
 }
 
-/// A union whose branches all have a required property is an argument as well. The same applies to forms and
-/// multipart bodies.
+/// A union whose branches all have a required property is an argument as well. The compiler infers its type if
+/// it is the result of `into`. The same applies to forms and multipart bodies.
 #[tokio::test]
 async fn unions_and_forms_are_arguments() {
     let (client, shop) = client();
     let body = UpdateItemBody::parse(br#"{"price": 3}"#).unwrap();
     client.update_item("1", &body).await.unwrap();
     assert_eq!(shop.last(), "+price=3");
+    let item = Item::new("bolt");
+    client.update_item("1", &item.clone().into()).await.unwrap();
+    assert_eq!(shop.last(), "+name=bolt");
+    client.update_item("1", Some(&item.into())).await.unwrap();
+    assert_eq!(shop.last(), "+name=bolt");
     client.update_item("1", None).await.unwrap();
     assert_eq!(shop.last(), "-");
     client.add_photo(&AddPhotoForm::new("front".to_owned())).await.unwrap();

@@ -42,6 +42,7 @@ mod error;
 #[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
 mod fetch;
 mod idempotency_key;
+mod optional_body;
 #[cfg(feature = "pages")]
 pub mod pages;
 mod raw_response;
@@ -67,6 +68,7 @@ pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
 #[cfg(all(feature = "reqwest", target_arch = "wasm32"))]
 pub use self::fetch::ReqwestTransport;
+pub use self::optional_body::OptionalBody;
 pub use self::raw_response::ResponseFields;
 use self::raw_response::ShownFields;
 pub use self::raw_response::{DecodedBody, RawResponse};

@@ -391,7 +391,7 @@ pub(crate) struct FetchArgs {
     /// Download inputs and references that are URLs
     #[arg(long)]
     pub(crate) fetch: bool,
-    /// Reject a downloaded document whose digest differs from codegen.lock
+    /// Reject a downloaded document whose digest differs from the lock file
     #[arg(long, requires = "fetch")]
     pub(crate) locked: bool,
 }
@@ -409,7 +409,7 @@ pub(crate) struct DisplayArgs {
     /// Show every problem and every file instead of an excerpt and a count
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// Print errors only: no warnings, notes and status lines
+    /// Print errors and violations only: no warnings, notes, status lines and valid requests
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 }

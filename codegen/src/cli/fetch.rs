@@ -1,4 +1,5 @@
-//! `--fetch`: downloads documents, and records their digests in `codegen.lock`.
+//! `--fetch`: downloads documents, and records their digests in `codegen.lock`. Each configuration has its own lock
+//! file, `other.lock` for `other.toml`, so that the removal of unused entries never affects another configuration.
 //!
 //! Only `https` is accepted, except for hosts on the loopback interface. Size, time and redirects are limited.
 
@@ -20,7 +21,7 @@ use ureq::{
 
 use super::{args::FetchArgs, console::Console, error::CommandError};
 
-/// The file with the digests, in the folder of codegen.toml or else in the current folder.
+/// The file with the digests of contracts without a configuration, in the current folder.
 const LOCK_FILE: &str = "codegen.lock";
 const LOCK_HEADER: &str = "\
 # SHA-256 digests of the documents that contract-codegen downloaded. `generate --fetch` and `init --fetch`
@@ -60,12 +61,17 @@ pub(crate) enum UnusedEntries {
 }
 
 impl Downloader {
-    /// Returns a downloader if the options request downloads. `folder` contains the lock file.
-    pub(crate) fn from_args(args: FetchArgs, folder: &Path) -> Result<Option<Arc<Self>>, CommandError> {
+    /// Returns a downloader if the options request downloads. Its lock file is beside the configuration and has the same
+    /// stem. Without a configuration, it is `codegen.lock` in the current folder.
+    pub(crate) fn from_args(
+        args: FetchArgs,
+        config: Option<&Path>,
+    ) -> Result<Option<Arc<Self>>, CommandError> {
         if !args.fetch {
             return Ok(None);
         }
-        let lock_path = folder.join(LOCK_FILE);
+        let lock_path =
+            config.map_or_else(|| PathBuf::from(LOCK_FILE), |config| config.with_extension("lock"));
         let locked = read_lock(&lock_path)?;
         let must_match = args.locked;
         Ok(Some(Arc::new(Self {

@@ -111,7 +111,8 @@ pub(crate) fn generate_once(
     let changes = run.apply_to_disk(WriteMode::Write)?;
     print_changed_files(&run, &changes, FileChange::as_str, console);
     if let Some(downloader) = &run.downloader {
-        // The contract of a codegen.toml is complete. Without it, other contracts may use the same lock file.
+        // The lock file of a configuration belongs to its contract. Without one, other contracts may use the same
+        // lock file.
         let has_config = run.project.config.file.is_some();
         let unused = if has_config { UnusedEntries::Remove } else { UnusedEntries::Keep };
         downloader.write_lock(unused, console)?;

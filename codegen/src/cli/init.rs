@@ -49,7 +49,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         )));
     }
     let folder = output.parent().unwrap_or(Path::new(""));
-    let downloader = Downloader::from_args(args.fetch, folder)?;
+    let downloader = Downloader::from_args(args.fetch, Some(output))?;
     let contract = ContractInputs {
         paths: args.inputs.clone(),
         mounts: args.mounts.clone(),

@@ -163,7 +163,7 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
     let no_verdict = MockVerdict { operation: None, description: String::new(), violations: Vec::new() };
     let verdict = response.extensions().get::<MockVerdict>().unwrap_or(&no_verdict);
     let status = response.status().as_u16();
-    if !console.is_quiet() || console.is_json() {
+    if is_printed(&console, !verdict.violations.is_empty()) {
         // The server keeps running if standard output is closed.
         let _ = console.print_event(
             &format_request_line(&method, &path, status, verdict),
@@ -171,6 +171,12 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
         );
     }
     response.map(Body::from)
+}
+
+/// Returns true if the line of a request is printed. `--quiet` suppresses the lines without violations and errors, but
+/// no JSON.
+pub(super) fn is_printed(console: &Console, has_findings: bool) -> bool {
+    has_findings || !console.is_quiet() || console.is_json()
 }
 
 /// Reads the body of a request. Returns `None` if it is too large or ends early.

@@ -78,14 +78,13 @@ pub(crate) fn read_stdin(count: usize) -> Result<Vec<InputDocument>, CommandErro
     Ok((0..count).map(|_| InputDocument { name: STDIN_NAME.to_owned(), content: content.clone() }).collect())
 }
 
-/// Returns the downloader that the options request. Its lock file is beside the codegen.toml among the inputs,
-/// or else in the current folder.
+/// Returns the downloader that the options request. Its lock file is that of the configuration among the
+/// inputs, or else that of the current folder.
 pub(crate) fn open_downloader(
     inputs: &[PathBuf],
     args: FetchArgs,
 ) -> Result<Option<Arc<Downloader>>, CommandError> {
-    let config = inputs.iter().find(|path| is_config(path)).and_then(|path| path.parent());
-    Downloader::from_args(args, config.unwrap_or(Path::new("")))
+    Downloader::from_args(args, inputs.iter().find(|path| is_config(path)).map(PathBuf::as_path))
 }
 
 /// Returns true for a configuration file.

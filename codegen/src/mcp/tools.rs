@@ -18,7 +18,10 @@ use contract_runtime::{
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::json_schema::{Definitions, SchemaWriter};
+use super::{
+    json_schema::{Definitions, SchemaWriter},
+    size_limit::limit_size,
+};
 use crate::mock::MockServer;
 
 /// The name of the argument for the request body.
@@ -255,7 +258,7 @@ impl ToolPlanner<'_> {
         }
         input.insert("additionalProperties".to_owned(), json!(false));
         self.schemas.add_definitions(definitions, &mut input);
-        input
+        limit_size(input)
     }
 
     /// Returns the schema of an argument, with the description of its parameter.

@@ -91,15 +91,23 @@ fn first_page_candidates(pages: &Pagination, page: &Json, request: &Parts) -> Ve
             with_values(&from.pointer, vec![Json::from(url.as_str())], None)
         }
         NextPage::Page { total_pages: Some(total), .. } => {
-            let has_one = page
-                .pointer(&total.pointer)
-                .and_then(Json::as_number)
-                .and_then(Number::as_i64)
-                .is_none_or(|total| total < 2);
+            let has_one = number_at(page, total).is_none_or(|total| total < 2);
             if has_one { with_values(&total.pointer, vec![Json::from(2)], None) } else { Vec::new() }
         }
+        // A total below the number of items contradicts the page.
+        NextPage::Offset { .. } | NextPage::Page { .. } => match total_items(pages) {
+            Some(total) if number_at(page, total).is_none_or(|total| total < item_count(pages, page)) => {
+                with_values(&total.pointer, vec![Json::from(item_count(pages, page))], None)
+            }
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     }
+}
+
+/// Returns the whole number at a path.
+fn number_at(page: &Json, path: &ValuePath) -> Option<i64> {
+    page.pointer(&path.pointer).and_then(Json::as_number).and_then(Number::as_i64)
 }
 
 /// Sets the value at a pointer. Returns `None` if the object around it does not exist.
@@ -152,6 +160,7 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
 /// refers to the next page. One variant therefore omits the property, one sets it to `null`, and one to an
 /// empty string.
 fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
+    let count = item_count(pages, &page);
     if let Some(items) = page.pointer_mut(&pages.items.pointer) {
         *items = Json::Array(Vec::new());
     }
@@ -167,6 +176,10 @@ fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
         // Every later page is the last one, whatever number of pages the first page contains.
         *total = Json::from(1);
     }
+    // All items are on the first page, whatever number of items its example contains.
+    if let Some(total) = total_items(pages).and_then(|total| page.pointer_mut(&total.pointer)) {
+        *total = Json::from(count);
+    }
     if let Some(more) = more.and_then(|more| page.pointer_mut(&more.pointer)) {
         *more = Json::Bool(false);
     }
@@ -180,6 +193,21 @@ fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
         forms.push(form);
     }
     forms
+}
+
+/// Returns the path to the total number of items.
+const fn total_items(pages: &Pagination) -> Option<&ValuePath> {
+    match &pages.next {
+        NextPage::Offset { total, .. } => total.as_ref(),
+        NextPage::Page { total_items, .. } => total_items.as_ref(),
+        NextPage::Cursor { .. } | NextPage::Link { .. } | NextPage::Url { .. } => None,
+    }
+}
+
+/// Returns the number of items in a page.
+fn item_count(pages: &Pagination, page: &Json) -> i64 {
+    let items = page.pointer(&pages.items.pointer).and_then(Json::as_array);
+    items.map_or(0, |items| i64::try_from(items.len()).unwrap_or(i64::MAX))
 }
 
 /// Removes the properties that lead to the next page from an object and from the objects in it.
@@ -354,6 +382,26 @@ components:
         let [first, second] = bodies(&document, strategy, ["?position=1", "?position=2"]);
         assert!(first.contains(r#""pages":9"#), "{first}");
         assert_eq!(second, r#"{"items":[],"pages":1}"#);
+    }
+
+    /// The last page contains the number of items that were sent, so that a client that compares its position with
+    /// the total stops. A total below the number of items is corrected.
+    #[test]
+    fn number_of_items_ends_the_list() {
+        for (strategy, second) in [
+            ("offset = { to = \"position\", total = \"/total\" }", "?position=1"),
+            ("page = { to = \"position\", total = \"/total\" }", "?position=2"),
+        ] {
+            for (example, shown) in [("9", "9"), ("1", "1"), ("0", "1")] {
+                let document = document("items", "'null'", "0")
+                    .replace("more: { type: boolean }", "total: { type: integer }")
+                    .replace(", next: '/ships?position=b%20c', more: true", &format!(", total: {example}"))
+                    .replace("schema: { type: string }", "schema: { type: integer }");
+                let pages = bodies(&document, strategy, ["", second]);
+                let first = format!(r#"{{"items":[{{"id":"a"}}],"total":{shown}}}"#);
+                assert_eq!(pages, [first.as_str(), r#"{"items":[],"total":1}"#], "{strategy} {example}");
+            }
+        }
     }
 
     /// Without `[[pages]]`, the pagination is the one that `init` suggests.

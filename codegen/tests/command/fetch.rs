@@ -145,6 +145,25 @@ fn unused_entries_are_removed_from_the_lock_file() {
     assert!(!lock().contains("/parts/seat.yaml") && lock().contains("/openapi.json"), "{}", lock());
 }
 
+/// Configurations in one folder have separate lock files, so that neither run removes entries of the other.
+#[test]
+fn configurations_have_separate_lock_files() {
+    let folder = Folder::new("fetch-separate");
+    let server = DocumentServer::start();
+    server.put("/openapi.yaml", TICKETS);
+    server.put("/other.yaml", TICKETS);
+    for (config, path) in [("codegen.toml", "/openapi.yaml"), ("other.toml", "/other.yaml")] {
+        let output = config.replace(".toml", "-api");
+        folder.put(config, &format!("inputs = ['{}']\n[output]\npath = '{output}'\n", server.url(path)));
+        folder.run(&["generate", config, "--fetch"]).expect_exit(0);
+    }
+    for config in ["codegen.toml", "other.toml"] {
+        folder.run(&["generate", config, "--fetch", "--locked"]).expect_exit(0);
+    }
+    let other = fs::read_to_string(folder.0.join("other.lock")).unwrap();
+    assert!(other.contains("/other.yaml") && !other.contains("/openapi.yaml"), "{other}");
+}
+
 #[test]
 fn init_lists_urls_and_generate_reads_them() {
     let folder = Folder::new("fetch-init");

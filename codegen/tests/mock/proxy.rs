@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{MockProcess, create_folder, run_command, send_raw};
+use super::{MockProcess, create_folder, free_port, run_command, send_get, send_raw, wait_for};
 
 /// A service on the loopback interface with one scripted response for each connection.
 struct LiveService {
@@ -210,4 +210,26 @@ fn invalid_proxy_urls_are_usage_errors() {
         assert_eq!(output.status.code(), Some(2), "{url}: {stderr}");
         assert!(stderr.contains("the URL of the service") && !stderr.contains("s3cret"), "{url}: {stderr}");
     }
+}
+
+/// `--quiet` prints only exchanges with violations or without a response, and the summary at the end.
+#[test]
+fn quiet_proxy_prints_violations_only() {
+    let service = LiveService::start(vec![
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}",
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 3\r\n\r\n[1]",
+    ]);
+    let port = free_port().to_string();
+    let args = ["pets.yaml", "--port", &port, "--quiet", "--proxy", &service.url];
+    let mut proxy = MockProcess::start(&create_folder("proxy-quiet"), &args);
+    let address = format!("http://127.0.0.1:{port}");
+    wait_for(&mut proxy, &address);
+    assert_eq!(send_get(&address, "/pets/7").0, "HTTP/1.1 200 OK");
+    assert_eq!(send_get(&address, "/pets/8").0, "HTTP/1.1 200 OK");
+    let line = proxy.read_line();
+    assert!(line.starts_with("200 GET /pets/8 readPet: response body"), "{line}");
+    proxy.interrupt();
+    let mut rest = String::new();
+    proxy.lines.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("/pets/7 readPet: valid"), "{rest}");
 }

@@ -245,7 +245,9 @@ pub(super) fn owned_arguments(
         quote!(#name #value)
     });
     let body = body_argument(call).map(|body| match body.variants.as_slice() {
-        _ if !body.body.required => quote!(body: body.into().cloned()),
+        _ if !body.body.required => {
+            quote!(body: ::contract_runtime::client::OptionalBody::into_option(body).cloned())
+        }
         [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(body: body.into()),
         [BodyVariant { ty: BodyType::Text, .. }] => quote!(body: body.to_owned()),
         [BodyVariant { ty: BodyType::Fields, .. }] => quote!(body: body.to_vec()),
@@ -289,7 +291,7 @@ pub(super) fn too_many_arguments() -> TokenStream {
 /// Returns the arguments of a client method: the required parameters, then the body if it is an argument. A
 /// body that may be `None` is accepted with and without `Some`.
 fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
-    arguments_of(writer, call, |ty| quote!(impl Into<Option<&'b #ty>>))
+    arguments_of(writer, call, |ty| quote!(impl ::contract_runtime::client::OptionalBody<'b, #ty>))
 }
 
 /// Returns the generics of a client method with the arguments of [`method_arguments`]: the lifetime of a body
@@ -351,7 +353,11 @@ fn passed_arguments(call: &PlannedCall<'_>) -> Vec<TokenStream> {
 }
 
 fn passed_body(body: &RequestBodyPlan<'_>) -> TokenStream {
-    if body.body.required { quote!(body) } else { quote!(body.into()) }
+    if body.body.required {
+        quote!(body)
+    } else {
+        quote!(::contract_runtime::client::OptionalBody::into_option(body))
+    }
 }
 
 /// Returns the arguments with which a call struct builds its request: the required ones, and the options if

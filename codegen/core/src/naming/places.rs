@@ -67,11 +67,13 @@ fn media_places(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>
 
 impl TypeNames {
     /// Assigns names to the anonymous schemas: first to those inside of named schemas, in the order of the
-    /// locations of the named schemas, then to those of operations.
+    /// locations of the named schemas, then to those of operations. References come last: the target of a
+    /// reference such as `#/paths/~1ships/get/responses/200/content/application~1json/schema/items` is named
+    /// after its own location, and after the reference only if its location has no name.
     pub(super) fn assign_place_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument) {
         let mut named: Vec<SchemaId> = self.named.keys().copied().collect();
         named.sort_by_cached_key(|&id| graph.absolute_location(id));
-        let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new() };
+        let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new(), deferred: Some(Vec::new()) };
         for id in named {
             let hint = walk.names.named.get(&id).cloned().unwrap_or_default();
             // A named nullable schema is a newtype, and the type inside it needs a different name. The name of an
@@ -83,6 +85,9 @@ impl TypeNames {
         }
         for (id, hint) in type_places(api) {
             walk.visit_place(id, component_name(graph, id).unwrap_or(hint));
+        }
+        for (id, hint) in walk.deferred.take().unwrap_or_default() {
+            walk.visit_place(id, hint);
         }
     }
 }
@@ -106,6 +111,8 @@ struct PlaceWalk<'a> {
     graph: &'a SchemaGraph,
     names: &'a mut TypeNames,
     seen: BTreeSet<SchemaId>,
+    /// The references found so far, each with its name, or `None` while they are visited.
+    deferred: Option<Vec<(SchemaId, String)>>,
 }
 
 impl PlaceWalk<'_> {
@@ -116,9 +123,18 @@ impl PlaceWalk<'_> {
     }
 
     /// Reserves a name for the type of a schema. Returns the schema and the start of its children's names, or
-    /// `None` if the schema already has a name or was visited before.
+    /// `None` if the schema already has a name, was visited before, or is a reference that is visited later.
     fn name_place(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
-        let id = self.names.aliases.get(&id).copied().unwrap_or(id);
+        let target = self.names.aliases.get(&id).copied().unwrap_or(id);
+        if !self.is_within(target, id)
+            && let Some(deferred) = &mut self.deferred
+        {
+            if !self.names.named.contains_key(&target) {
+                deferred.push((id, hint));
+            }
+            return None;
+        }
+        let id = target;
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
             return None;
         }
@@ -128,6 +144,14 @@ impl PlaceWalk<'_> {
         let name = self.names.make_unique(names::model_name(&hint));
         self.names.places.insert(id, PlaceName { hint, name: name.clone() });
         Some((id, name))
+    }
+
+    /// Returns true if the location of `inner` is that of `outer` or inside of it. An alias without a `$ref`
+    /// leads to a schema inside of it.
+    fn is_within(&self, inner: SchemaId, outer: SchemaId) -> bool {
+        let (inner, outer) = (&self.graph.schema(inner).place, &self.graph.schema(outer).place);
+        let rest = inner.pointer.strip_prefix(&outer.pointer);
+        inner.source == outer.source && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// Assigns names to all anonymous schemas inside of a schema. `hint` is the start of their names. It uses
@@ -195,4 +219,62 @@ fn may_need_type_name(schema: &Schema) -> bool {
         || !schema.one_of.is_empty()
         || schema.reference.is_some()
         || kinds > 1
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{generate::Project, load::Sources};
+
+    /// A schema that is shared by references to its location is named after this location, regardless of the
+    /// order and number of the operations and components that refer to it.
+    #[test]
+    fn targets_of_references_are_named_after_their_location() {
+        let json = |schema: &str| {
+            format!(
+                "responses: {{ '200': {{ description: d, content: {{ application/json: {{ schema: {schema} }} }} }} }}"
+            )
+        };
+        let list = "/paths/~1m/get/responses/200/content/application~1json/schema";
+        let ships = "{ type: array, items: { type: object, properties: { owner: { type: object, properties: { x: { type: string } } } } } }";
+        let own = format!("  /m: {{ get: {{ operationId: listShips, {} }} }}\n", json(ships));
+        let user = |name: &str, target: &str| {
+            let body = json(&format!("{{ $ref: '#{target}' }}"));
+            format!("  /{name}: {{ get: {{ operationId: {name}, {body} }} }}\n")
+        };
+        let owner = format!("{list}/items/properties/owner");
+        let (item, inner) = (format!("{list}/items"), "/components/schemas/Z/properties/in");
+        let component = format!("{{ type: object, properties: {{ in: {{ $ref: '#{owner}' }} }} }}");
+        let wrapped = "allOf: [{ type: object, properties: { a: { type: integer } } }]";
+        for (paths, schemas) in [
+            (format!("{own}{}{}", user("b", &item), user("c", &owner)), format!("A: {component}")),
+            (
+                format!("{}{own}{}", user("b", &owner), user("c", &item)),
+                format!("Z: {{ type: object, properties: {{ in: {{ {wrapped} }} }} }}"),
+            ),
+            (
+                format!("{}{}{own}", user("b", &item), user("c", inner)),
+                format!("A: {component}, Z: {{ type: object, properties: {{ in: {{ {wrapped} }} }} }}"),
+            ),
+        ] {
+            let text = format!(
+                "openapi: 3.1.0\ninfo: {{ title: T, version: '1' }}\npaths:\n{paths}components: {{ schemas: {{ {schemas} }} }}\n"
+            );
+            let sources = Sources::from_texts(&[("a.yaml", "", text.as_str())]).unwrap();
+            let contract = Project::default().analyze_sources(sources).unwrap();
+            let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+            names.sort_unstable();
+            let all = ["A", "ListShipsResponseItem", "ListShipsResponseItemOwner", "Z", "ZIn"];
+            let expected: Vec<&str> = all
+                .into_iter()
+                .filter(|name| match *name {
+                    "A" => schemas.contains("A:"),
+                    "Z" | "ZIn" => schemas.contains("Z:"),
+                    _ => true,
+                })
+                .collect();
+            assert_eq!(names, expected, "{text}");
+        }
+    }
 }

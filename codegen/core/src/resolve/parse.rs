@@ -82,7 +82,12 @@ impl<'t> SchemaParser<'_, 't> {
             _ => {
                 let message =
                     format!("a schema must be an object or a boolean, not {}", node.tree.kind_with_article());
-                self.report_invalid(schema.place.clone(), message, None, "any JSON is accepted");
+                // `properties: {$ref: …}` declares a property of the name `$ref` instead of a reference.
+                let is_reference = node.pointer.ends_with("/$ref") && node.tree.as_str().is_some();
+                let help = is_reference.then_some(
+                    "`$ref` can only replace a whole schema, not a map of schemas: write the schemas, or refer to the schema that contains the map",
+                );
+                self.report_invalid(schema.place.clone(), message, help, "any JSON is accepted");
                 self.record_gap(SchemaGap::Applicator);
             }
         }
@@ -527,6 +532,9 @@ impl<'t> SchemaParser<'_, 't> {
                 Some(exclusive.as_str())
             }
             ("example" | "examples", _) => Some("write the examples as an array"),
+            (_, NodeValue::Object(_)) if found.get("$ref").is_some() => Some(
+                "`$ref` can only replace a whole schema: write the value here, or refer to a schema that contains it",
+            ),
             (_, NodeValue::String(text)) if Number::parse(text).is_ok() => Some("remove the quotes"),
             _ => None,
         };

@@ -19,8 +19,8 @@ use http_body::{Frame, SizeHint};
 use serde_json::{Value, json};
 
 use super::{
-    MAX_BODY_BYTES, MAX_LISTED_ITEMS, describe_large_body, read_body, statistics::SessionStatistics,
-    violation_object,
+    MAX_BODY_BYTES, MAX_LISTED_ITEMS, describe_large_body, is_printed, read_body,
+    statistics::SessionStatistics, violation_object,
 };
 use crate::cli::{
     console::Console,
@@ -71,6 +71,10 @@ impl ProxySession {
     }
 
     fn print_exchange(&self, exchange: &Exchange, verdict: &ExchangeVerdict, failure: Option<&str>) {
+        let has_findings = failure.is_some() || sided_violations(verdict).next().is_some();
+        if !is_printed(&self.console, has_findings) {
+            return;
+        }
         let lines = exchange_lines(exchange, verdict, failure, self.console.is_verbose());
         // The proxy keeps running if standard output is closed.
         let _ = self.console.print_event(&lines.join("\n"), exchange_event(exchange, verdict, failure));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod invalid_references;
 mod references;
 
 use contract_runtime::Json;

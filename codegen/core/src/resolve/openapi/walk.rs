@@ -180,7 +180,10 @@ impl<'t> Discovery<'t> {
         };
         if !kind.allows_reference() {
             let message = format!("{} must not have `$ref`", kind.display_name());
-            self.report_invalid(place.clone(), message, "the reference is followed");
+            let help =
+                "write the referenced value here: other tools ignore this reference or reject the document";
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(place.clone());
+            self.problems.push(problem.with_fallback("the reference is followed").help(help));
         }
         let beside: Vec<String> = job
             .tree
@@ -381,6 +384,13 @@ impl<'t> Discovery<'t> {
             .with_fallback(fallback);
         if form == FieldForm::Text && matches!(value.value, NodeValue::Number(_)) {
             problem = problem.help("put it in quotes");
+        } else if value.get("$ref").is_some() {
+            problem = problem.help(match form {
+                FieldForm::List(kind) if kind.allows_reference() => {
+                    "write an array: each of its elements may be a `$ref`"
+                }
+                _ => "no `$ref` is allowed here: write the value itself",
+            });
         }
         self.problems.push(problem);
     }
@@ -399,11 +409,10 @@ impl<'t> Discovery<'t> {
             };
             if member.key == "$ref" && member.value.as_str().is_some() {
                 let message = "a map of components must not have `$ref`".to_owned();
-                self.report_invalid(
-                    at,
-                    message,
-                    "it is left out; components are read where they are referenced",
-                );
+                let fallback = "it is left out; components are read where they are referenced";
+                let help = "list the components by name: each may be a `$ref` to a file";
+                let problem = Diagnostic::error("invalid-openapi", message).with_place(at);
+                self.problems.push(problem.with_fallback(fallback).help(help));
                 return false;
             }
             self.report_invalid(at, message, "the name is used anyway");

@@ -109,10 +109,15 @@ impl Client {
     /// * [`Error::Transport`] if no response is received.
     pub fn maybe_send<'b>(
         &self,
-        body: impl Into<Option<&'b super::types::Note>>,
+        body: impl ::contract_runtime::client::OptionalBody<'b, super::types::Note>,
     ) -> PendingCall<'_, super::calls::MaybeSendCall> {
         self.inner
-            .send(super::calls::MaybeSendCall::request_for(&self.inner, body.into()))
+            .send(
+                super::calls::MaybeSendCall::request_for(
+                    &self.inner,
+                    ::contract_runtime::client::OptionalBody::into_option(body),
+                ),
+            )
     }
 
     /// `GET /parameters`.

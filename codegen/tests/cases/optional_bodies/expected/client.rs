@@ -74,14 +74,14 @@ impl Client {
     /// * [`Error::Transport`] if no response is received.
     pub fn create_item<'b>(
         &self,
-        body: impl Into<Option<&'b super::types::Item>>,
+        body: impl ::contract_runtime::client::OptionalBody<'b, super::types::Item>,
         options: super::calls::CreateItemOptions,
     ) -> PendingCall<'_, super::calls::CreateItemCall> {
         self.inner
             .send(
                 super::calls::CreateItemCall::request_for(
                     &self.inner,
-                    body.into(),
+                    ::contract_runtime::client::OptionalBody::into_option(body),
                     &options,
                 ),
             )
@@ -104,11 +104,18 @@ impl Client {
     pub fn update_item<'b>(
         &self,
         id: &str,
-        body: impl Into<Option<&'b super::types::UpdateItemBody>>,
+        body: impl ::contract_runtime::client::OptionalBody<
+            'b,
+            super::types::UpdateItemBody,
+        >,
     ) -> PendingCall<'_, super::calls::UpdateItemCall> {
         self.inner
             .send(
-                super::calls::UpdateItemCall::request_for(&self.inner, id, body.into()),
+                super::calls::UpdateItemCall::request_for(
+                    &self.inner,
+                    id,
+                    ::contract_runtime::client::OptionalBody::into_option(body),
+                ),
             )
     }
 
@@ -171,10 +178,18 @@ impl Client {
     /// * [`Error::Transport`] if no response is received.
     pub fn add_photo<'b>(
         &self,
-        body: impl Into<Option<&'b super::bodies::AddPhotoForm>>,
+        body: impl ::contract_runtime::client::OptionalBody<
+            'b,
+            super::bodies::AddPhotoForm,
+        >,
     ) -> PendingCall<'_, super::calls::AddPhotoCall> {
         self.inner
-            .send(super::calls::AddPhotoCall::request_for(&self.inner, body.into()))
+            .send(
+                super::calls::AddPhotoCall::request_for(
+                    &self.inner,
+                    ::contract_runtime::client::OptionalBody::into_option(body),
+                ),
+            )
     }
 }
 

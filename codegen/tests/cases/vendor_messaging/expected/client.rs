@@ -134,14 +134,17 @@ impl Client {
     pub fn create_message<'b>(
         &self,
         account_sid: &str,
-        body: impl Into<Option<&'b super::types::CreateMessageBody>>,
+        body: impl ::contract_runtime::client::OptionalBody<
+            'b,
+            super::types::CreateMessageBody,
+        >,
     ) -> PendingCall<'_, super::calls::CreateMessageCall> {
         self.inner
             .send(
                 super::calls::CreateMessageCall::request_for(
                     &self.inner,
                     account_sid,
-                    body.into(),
+                    ::contract_runtime::client::OptionalBody::into_option(body),
                 ),
             )
     }

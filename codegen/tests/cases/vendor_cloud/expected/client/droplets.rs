@@ -78,10 +78,18 @@ impl<'a> DropletsClient<'a> {
     /// * [`Error::Transport`] if no response is received.
     pub fn create<'b>(
         &self,
-        body: impl Into<Option<&'b super::types::DropletsCreateBody>>,
+        body: impl ::contract_runtime::client::OptionalBody<
+            'b,
+            super::types::DropletsCreateBody,
+        >,
     ) -> PendingCall<'a, super::calls::DropletsCreateCall> {
         self.inner
-            .send(super::calls::DropletsCreateCall::request_for(self.inner, body.into()))
+            .send(
+                super::calls::DropletsCreateCall::request_for(
+                    self.inner,
+                    ::contract_runtime::client::OptionalBody::into_option(body),
+                ),
+            )
     }
 
     /// `DELETE /v2/droplets/{droplet_id}`.
