@@ -52,6 +52,10 @@ impl HttpTransport {
         // Results show bodies as they arrive.
         request.headers_mut().entry(header::ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         let url = request.uri().clone();
+        let host = url.host().map(|host| match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        });
         let received = tokio::time::timeout(RESPONSE_TIMEOUT, self.client.send(url, &request)).await;
         let late = |_| TransportError::new(TransportFault::Timeout, Delivery::Unknown);
         let failed = |error: SendError| {
@@ -59,7 +63,11 @@ impl HttpTransport {
                 true => (TransportFault::Connect, Delivery::NotSent),
                 false => (TransportFault::Interrupted, Delivery::Unknown),
             };
-            TransportError::new(fault, delivery).with_source(error.message)
+            let error = TransportError::new(fault, delivery).with_source(error.message);
+            match host {
+                Some(host) => error.with_host(host),
+                None => error,
+            }
         };
         let response = received.map_err(late)?.map_err(failed)?;
         let (parts, body) = response.into_parts();
