@@ -3,10 +3,9 @@
 use jiff::{Timestamp, tz::TimeZone};
 
 /// The time zone of times in text output. JSON output always has the times of the contract, in UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeDisplay {
     /// Times are printed as in the contract: RFC 3339, in UTC.
-    #[default]
     Utc,
     /// Times are printed in the time zone of this computer, with their offset from UTC.
     Local,

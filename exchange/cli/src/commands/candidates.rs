@@ -50,13 +50,14 @@ const fn kinds_of(lane: Lane) -> &'static [CatalogKind] {
     }
 }
 
-/// Reads the candidates of all ambiguous references. They are only a help, so that errors are ignored.
+/// Reads the candidates of all ambiguous references, with few requests. They are only a help, so that errors are
+/// ignored.
 pub(super) async fn read_candidates<'r>(
     ops: impl Iterator<Item = &'r mut OpReport>,
     context: &CommandContext,
     output: &mut Output,
 ) {
-    let ambiguous: Vec<&mut AmbiguousReference> = ops.filter_map(|op| op.ambiguous.as_mut()).collect();
+    let mut ambiguous: Vec<&mut AmbiguousReference> = ops.filter_map(|op| op.ambiguous.as_mut()).collect();
     if ambiguous.is_empty() {
         return;
     }
@@ -64,13 +65,14 @@ pub(super) async fn read_candidates<'r>(
         return;
     };
     let catalogue = context.catalogue(&exchange);
-    for reference in ambiguous {
-        for kind in kinds_of(reference.lane) {
-            let asked = std::slice::from_ref(&reference.reference);
-            let Ok(found) = catalogue.resolve(*kind, asked).await else { return };
-            for lookup in found {
+    for lane in Lane::ALL {
+        let mut of_lane: Vec<_> = ambiguous.iter_mut().filter(|found| found.lane == lane).collect();
+        let references: Vec<ItemRef> = of_lane.iter().map(|found| found.reference.clone()).collect();
+        for kind in kinds_of(lane) {
+            let Ok(lookups) = catalogue.resolve(*kind, &references).await else { return };
+            for (found, lookup) in of_lane.iter_mut().zip(lookups) {
                 if let ReferenceResolution::Ambiguous(entries) = lookup.resolution {
-                    reference.candidates.extend(entries);
+                    found.candidates.extend(entries);
                 }
             }
         }
