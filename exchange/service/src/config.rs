@@ -13,6 +13,7 @@ pub use check::ConfigError;
 pub use document::{CONFIG_SCHEMA, to_commented_toml};
 pub use log::{LogConfig, MemberNaming};
 
+use dpop_bound::ProofWindow;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Moment;
@@ -373,6 +374,14 @@ pub struct ExternalIdpConfig {
 impl Default for ExternalIdpConfig {
     fn default() -> Self {
         Self { token_types: vec!["at+jwt".to_owned()], wait_seconds: 5 }
+    }
+}
+
+impl IdpConfig {
+    /// Returns the accepted difference between the `iat` of a proof and the provider's time.
+    #[must_use]
+    pub const fn proof_window(&self) -> ProofWindow {
+        ProofWindow::from_secs(self.proof_past_seconds, self.proof_future_seconds)
     }
 }
 

@@ -47,12 +47,15 @@ use contract_runtime::server::{HeaderValue, Response, without_body};
 use exchange_api::codes::Code;
 use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::operations::TABLE;
+use exchange_api::types::CorrelationId;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
 use self::early_response::{EarlyResponse, StageRejection};
 use self::facts::RequestFacts;
+pub(crate) use self::ports::PROOF_WINDOW;
 pub use self::ports::{GatewayParts, GatewayPorts};
+pub(crate) use self::response_headers::REPLAYED;
 use self::response_headers::ResponseHeaders;
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;
@@ -170,14 +173,21 @@ pub(crate) fn is_gateway_path(path: &str) -> bool {
 /// connection is closed.
 pub(crate) fn reject_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
     let id = correlation_id(head, environment);
-    let mut response = StageRejection::from_code(code).into_response(id.clone(), head.uri.path());
-    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
+    let mut response = render_rejection(StageRejection::from_code(code), id.clone(), head);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let source = PeerAddr::from_extensions(&head.extensions).0.to_canonical();
+    tracing::info!(correlation_id = id.as_str(), %source, code = ?code, "request head refused");
+    response
+}
+
+/// Builds the response of a rejection outside of the stages.
+fn render_rejection(rejection: StageRejection, id: CorrelationId, head: &Head) -> Response {
+    let header_value = HeaderValue::from_str(id.as_str());
+    let mut response = rejection.into_response(id, head.uri.path());
+    if let Ok(id) = header_value {
         response.headers.insert(CORRELATION_ID, id);
     }
     response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    let source = PeerAddr::from_extensions(&head.extensions).0.to_canonical();
-    tracing::info!(correlation_id = id.as_str(), %source, code = ?code, "request head refused");
     response.into_response()
 }
 
@@ -204,13 +214,7 @@ pub(crate) fn refuse_with_code(
     environment: &Environment,
 ) -> Option<Response> {
     let rejection = rejection_with_code(code, wait)?;
-    let id = correlation_id(head, environment);
-    let mut response = rejection.into_response(id.clone(), head.uri.path());
-    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
-        response.headers.insert(CORRELATION_ID, id);
-    }
-    response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Some(response.into_response())
+    Some(render_rejection(rejection, correlation_id(head, environment), head))
 }
 
 fn rejection_with_code(code: &str, wait: Duration) -> Option<StageRejection> {

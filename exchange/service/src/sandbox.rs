@@ -46,6 +46,7 @@ use crate::backend::ChangeError;
 use crate::backend::undo::UndoError;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::gateway::{PROOF_WINDOW, is_gateway_path};
 use crate::idp::{DecisionError, LoginDecision, UserCode, sessions};
 use crate::ids::MemberId;
 use crate::names::InvalidName;
@@ -58,8 +59,8 @@ use crate::upkeep::Upkeep;
 pub use control::{ActionOutcome, SandboxAction};
 use faults::PlannedFaults;
 pub use faults::{PlannedFault, SandboxFault};
-use journal::RequestJournal;
 pub use journal::{JournalEntry, Mismatch};
+use journal::{ProofExpectation, RequestJournal};
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
 use seed::{SandboxSeed, StoreOwner};
@@ -309,8 +310,8 @@ impl Sandbox {
     }
 
     /// Resets the sandbox to its seed: data, connections, signing keys, limits, proofs and nonces. Planned faults and
-    /// the journal are removed. The clock is not reset. All earlier cursors, tokens and codes become invalid. A concurrent request may see
-    /// either state.
+    /// the journal are removed. The clock is not reset. All earlier cursors, tokens and codes become invalid. A
+    /// concurrent request may see either state.
     ///
     /// # Errors
     /// Returns an error if the store fails. The data is then either unchanged or that of the seed.
@@ -456,6 +457,15 @@ impl SandboxInner {
         if let Some(SandboxFault::Delay { milliseconds }) = fault {
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         }
+        let expected = ProofExpectation {
+            now: self.environment.now(),
+            origin: &self.origin(),
+            window: if is_gateway_path(head.uri.path()) {
+                PROOF_WINDOW
+            } else {
+                self.config.idp.proof_window()
+            },
+        };
         let response = match &fault {
             Some(SandboxFault::Cut {}) => None,
             Some(SandboxFault::Refuse { code, retry_after_seconds }) => {
@@ -476,8 +486,7 @@ impl SandboxInner {
             None => None,
         };
         let cuts = matches!(fault, Some(SandboxFault::Cut {} | SandboxFault::LoseResponse {}));
-        let now = self.environment.now();
-        self.journal.push(journal::describe_request(&head, now, &self.origin(), fault, response.as_ref()));
+        self.journal.push(journal::describe_request(&head, &expected, fault, response.as_ref()));
         match response {
             Some(response) if !cuts => response.map(Body::from),
             _ => {
@@ -490,6 +499,11 @@ impl SandboxInner {
 
     async fn restart(&self) -> Result<(), SandboxError> {
         let _alone = self.resetting.lock().await;
+        self.replace_app().await
+    }
+
+    /// Assembles the application again, which forgets everything that is not in the store.
+    async fn replace_app(&self) -> Result<(), SandboxError> {
         let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
         self.app.store(Arc::new(app));
         Ok(())
@@ -505,8 +519,7 @@ impl SandboxInner {
             SandboxSeed::replace_all,
         )
         .await?;
-        let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
-        self.app.store(Arc::new(app));
+        self.replace_app().await?;
         self.faults.clear();
         self.journal.clear();
         Ok(())

@@ -67,7 +67,7 @@ impl fmt::Debug for GatewayParts {
 }
 
 /// The accepted difference between the `iat` of a proof and the gateway's time (LIM-10).
-const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
+pub(crate) const PROOF_WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
 impl GatewayParts {
     /// Creates collaborators within this process and its store. Nonces (LIM-12) and used proofs are lost when
@@ -92,7 +92,7 @@ impl GatewayParts {
             environment: environment.clone(),
             config: Arc::clone(config),
             verifier,
-            proofs: Arc::new(Mutex::new(ReplayCache::new(WINDOW, caps))),
+            proofs: Arc::new(Mutex::new(ReplayCache::new(PROOF_WINDOW, caps))),
             nonce_key: NonceKey::generate(&environment.random())?,
             registry: Arc::new(CachedRegistry::new(store.clone())),
             installations: Arc::new(store.clone()),

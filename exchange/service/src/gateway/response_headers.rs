@@ -13,7 +13,7 @@ use super::stages::{EffectFrequency, Stage};
 use crate::correlation::CORRELATION_ID;
 use crate::time::whole_seconds;
 
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -53,8 +53,8 @@ pub fn find_reset(
     Ok(one.query_row(row, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// Uses a link once: sets the password ([`accounts::set_password`] deletes the link), ends all sessions of the member, and notifies the member. Returns
-/// false if the link was used or has expired.
+/// Uses a link once: sets the password, which deletes the link ([`accounts::set_password`]), ends all sessions of
+/// the member, and notifies the member. Returns false if the link was used or has expired.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

@@ -11,7 +11,7 @@ use aws_lc_rs::hmac;
 use dpop_bound::nonce::{Nonce, NonceKey};
 use dpop_bound::random::RandomError;
 use dpop_bound::replay::ReplayLimits;
-use dpop_bound::{Htu, MaybeReady, ProofWindow, ReplayCache, ReplayStore, Thumbprint};
+use dpop_bound::{Htu, MaybeReady, ReplayCache, ReplayStore, Thumbprint};
 use exchange_api::oauth_errors::OauthError;
 use http::HeaderMap;
 use serde::Serialize;
@@ -81,7 +81,7 @@ impl SharedProviderState {
     /// # Errors
     /// Returns a [`RandomError`] if the random number generator fails while the nonce key is created.
     pub fn in_memory(config: &Config, environment: &Environment) -> Result<Self, RandomError> {
-        let window = ProofWindow::from_secs(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
+        let window = config.idp.proof_window();
         Ok(Self {
             proofs: Arc::new(Mutex::new(ReplayCache::new(window, ReplayLimits::default()))),
             guesses: Arc::new(MemoryAttemptLimiter::default()),

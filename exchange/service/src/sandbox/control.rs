@@ -34,7 +34,7 @@ use crate::members::UnitRole;
 use crate::names::DisplayName;
 use crate::records::Actor;
 use crate::store::StoreError;
-use crate::time::Moment;
+use crate::time::{ManualClock, Moment};
 use crate::web::is_cross_site;
 
 /// The maximum step of the clock, in seconds: ten years.
@@ -205,10 +205,8 @@ struct DecideRequest {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ClockRequest {
-    #[serde(default)]
-    advance_seconds: u64,
-    #[serde(default)]
-    set_back_seconds: u64,
+    advance_seconds: Option<u64>,
+    set_back_seconds: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -322,17 +320,23 @@ async fn get_clock(State(inner): State<Arc<SandboxInner>>) -> Response {
 }
 
 async fn post_clock(State(inner): State<Arc<SandboxInner>>, body: JsonBody<ClockRequest>) -> Response {
-    match body {
-        Ok(Json(ClockRequest { advance_seconds, set_back_seconds }))
-            if advance_seconds.max(set_back_seconds) <= MAX_STEP_SECONDS =>
-        {
-            inner.clock.advance(Duration::from_secs(advance_seconds));
-            inner.clock.step_back(Duration::from_secs(set_back_seconds));
-            get_clock(State(inner)).await
+    let ClockRequest { advance_seconds, set_back_seconds } = match body {
+        Ok(Json(request)) => request,
+        Err(error) => return invalid_body_response(&error),
+    };
+    let (seconds, step): (u64, fn(&ManualClock, Duration)) = match (advance_seconds, set_back_seconds) {
+        (Some(seconds), None) => (seconds, ManualClock::advance),
+        (None, Some(seconds)) => (seconds, ManualClock::step_back),
+        _ => {
+            let error = "give either advanceSeconds or setBackSeconds";
+            return error_response(StatusCode::BAD_REQUEST, error);
         }
-        Ok(_) => error_response(StatusCode::BAD_REQUEST, "a step of the clock must be at most ten years"),
-        Err(error) => invalid_body_response(&error),
+    };
+    if seconds > MAX_STEP_SECONDS {
+        return error_response(StatusCode::BAD_REQUEST, "a step of the clock must be at most ten years");
     }
+    step(&inner.clock, Duration::from_secs(seconds));
+    get_clock(State(inner)).await
 }
 
 async fn get_faults(State(inner): State<Arc<SandboxInner>>) -> Response {

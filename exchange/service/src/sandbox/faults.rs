@@ -136,7 +136,7 @@ impl PlannedFaults {
     }
 }
 
-/// Builds the response of a refusal. Below `/exchange`, it is a problem document, otherwise an error of OAuth.
+/// Builds the response of a refusal: a problem document for a code of the contract, otherwise an error of OAuth.
 pub(super) fn refuse(
     head: &Head,
     code: &str,

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use dpop_bound::ProofWindow;
 use http::header::AUTHORIZATION;
 use http::request::Parts as Head;
 use http::{HeaderMap, Response};
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::faults::SandboxFault;
-use crate::gateway::RejectedBy;
+use crate::gateway::{REPLAYED, RejectedBy, is_gateway_path};
 use crate::secrets::sha256;
 use crate::time::Moment;
 
@@ -118,15 +119,24 @@ impl RequestJournal {
 
 /// Returns true for requests that the journal records and to which faults apply: those of clients.
 pub(super) fn is_client_request(path: &str) -> bool {
-    path == "/exchange" || path.starts_with("/exchange/") || path.starts_with("/idp/")
+    is_gateway_path(path) || path.starts_with("/idp/")
+}
+
+/// What the exchange expects of the proof of a request.
+pub(super) struct ProofExpectation<'a> {
+    /// The time at which the request was handled.
+    pub(super) now: Moment,
+    /// The origin of `htu`.
+    pub(super) origin: &'a str,
+    /// The accepted difference between `iat` and `now`, which differs between gateway and provider.
+    pub(super) window: ProofWindow,
 }
 
 /// Creates the entry of a request. The response is `None` if the connection was closed before the request was
 /// handled.
 pub(super) fn describe_request(
     head: &Head,
-    at: Moment,
-    origin: &str,
+    expected: &ProofExpectation<'_>,
     fault: Option<SandboxFault>,
     response: Option<&Response<Bytes>>,
 ) -> JournalEntry {
@@ -136,7 +146,7 @@ pub(super) fn describe_request(
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
     let mut entry = JournalEntry {
         number: 0,
-        at: at.to_string(),
+        at: expected.now.to_string(),
         method: head.method.to_string(),
         target,
         is_answered: response.is_some() && fault != Some(SandboxFault::LoseResponse {}),
@@ -148,11 +158,11 @@ pub(super) fn describe_request(
         detail: None,
         mismatches: Vec::new(),
         idempotency_key: text(&head.headers, "idempotency-key"),
-        is_replayed: response.is_some_and(|response| response.headers().contains_key("idempotency-replayed")),
+        is_replayed: response.is_some_and(|response| response.headers().contains_key(REPLAYED)),
         correlation_id: response.and_then(|response| text(response.headers(), "x-correlation-id")),
     };
     if let Some(response) = response.filter(|response| !response.status().is_success()) {
-        explain_refusal(&mut entry, head, at, origin, response);
+        explain_refusal(&mut entry, head, expected, response);
     }
     entry
 }
@@ -160,15 +170,14 @@ pub(super) fn describe_request(
 fn explain_refusal(
     entry: &mut JournalEntry,
     head: &Head,
-    at: Moment,
-    origin: &str,
+    expected: &ProofExpectation<'_>,
     response: &Response<Bytes>,
 ) {
     let problem: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let text = |name: &str| problem[name].as_str().map(str::to_owned);
     entry.code = text("code").or_else(|| text("error"));
     entry.detail = text("detail").or_else(|| text("error_description"));
-    let is_gateway = head.uri.path().starts_with("/exchange");
+    let is_gateway = is_gateway_path(head.uri.path());
     entry.stage = match response.extensions().get::<RejectedBy>() {
         _ if matches!(entry.fault, Some(SandboxFault::Refuse { .. })) => {
             Some("fault of the sandbox".to_owned())
@@ -181,12 +190,13 @@ fn explain_refusal(
     entry.reason = reason.filter(|reason| !reason.is_empty()).map(str::to_owned);
     let errors = problem["errors"].as_array().map_or(&[][..], Vec::as_slice);
     entry.mismatches = errors.iter().filter_map(mismatch_of_error).collect();
+    // The provider can report a late proof as `invalid_request`.
     let is_about_proof = entry.code.as_deref().is_some_and(|code| {
-        matches!(code, "UNAUTHENTICATED" | "invalid_dpop_proof" | "use_dpop_nonce")
+        matches!(code, "UNAUTHENTICATED" | "invalid_dpop_proof" | "invalid_request" | "use_dpop_nonce")
             || code.starts_with("DPOP_")
     });
     if is_about_proof {
-        entry.mismatches.extend(proof_mismatches(head, at, origin));
+        entry.mismatches.extend(proof_mismatches(head, expected));
     }
 }
 
@@ -199,7 +209,7 @@ fn mismatch_of_error(error: &Value) -> Option<Mismatch> {
 
 /// Compares the claims of the proof with the request. Signatures, nonces and used proofs are checked by the exchange
 /// alone.
-fn proof_mismatches(head: &Head, at: Moment, origin: &str) -> Vec<Mismatch> {
+fn proof_mismatches(head: &Head, expectation: &ProofExpectation<'_>) -> Vec<Mismatch> {
     let mut found = Vec::new();
     let mut differs = |what: &str, expected: String, received: String| {
         if expected != received {
@@ -211,7 +221,7 @@ fn proof_mismatches(head: &Head, at: Moment, origin: &str) -> Vec<Mismatch> {
         differs("authorization scheme", "DPoP".to_owned(), scheme.to_owned());
         token.trim()
     });
-    let is_gateway = head.uri.path().starts_with("/exchange");
+    let is_gateway = is_gateway_path(head.uri.path());
     if is_gateway && token.is_none() {
         differs("authorization", "DPoP and an access token".to_owned(), "nothing".to_owned());
     }
@@ -224,11 +234,12 @@ fn proof_mismatches(head: &Head, at: Moment, origin: &str) -> Vec<Mismatch> {
     differs("typ", "dpop+jwt".to_owned(), text(&header["typ"]));
     differs("alg", "ES256".to_owned(), text(&header["alg"]));
     differs("htm", head.method.to_string(), text(&claims["htm"]));
-    differs("htu", format!("{origin}{}", head.uri.path()), text(&claims["htu"]));
-    let now = at.as_secs();
-    match claims["iat"].as_i64() {
-        Some(iat) if iat.abs_diff(now) <= 30 => {}
-        _ => differs("iat", format!("within 30 seconds of {now}"), claims["iat"].to_string()),
+    differs("htu", format!("{}{}", expectation.origin, head.uri.path()), text(&claims["htu"]));
+    let now = expectation.now.as_secs();
+    let (past, future) = (expectation.window.past.as_secs(), expectation.window.future.as_secs());
+    let (earliest, latest) = (now.saturating_sub_unsigned(past), now.saturating_add_unsigned(future));
+    if !claims["iat"].as_i64().is_some_and(|iat| (earliest..=latest).contains(&iat)) {
+        differs("iat", format!("{earliest} to {latest}"), claims["iat"].to_string());
     }
     if claims["nonce"].is_null() {
         differs("nonce", "the last DPoP-Nonce".to_owned(), "nothing".to_owned());

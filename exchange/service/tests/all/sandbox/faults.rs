@@ -1,14 +1,16 @@
 //! Tests of the sandbox's faults and of its journal.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use exchange_api::codes::Code;
 use exchange_api::oauth_errors::OauthError;
 use exchange_service::sandbox::{PlannedFault, Sandbox, SandboxError, SandboxFault};
+use exchange_service::time::ManualClock;
 use serde_json::{Value, json};
 
 use super::super::client::{Client, keys};
-use super::{knife, signed_in};
+use super::{knife, sign_in, signed_in};
 
 const SERVICE: &str = "/exchange/v1";
 const CHANGES: &str = "/exchange/v1/me/blueprints/changes";
@@ -201,6 +203,47 @@ async fn restart_forgets_nonces() {
     assert_eq!(read_service(&mut client).await.0, 200);
 }
 
+/// Returns the bounds of an expected range.
+fn bounds(mismatch: &Value) -> [i64; 2] {
+    let (earliest, latest) = mismatch["expected"].as_str().unwrap().split_once(" to ").unwrap();
+    [earliest, latest].map(|bound| bound.parse().unwrap())
+}
+
+/// The provider accepts proofs in a narrower window than the gateway, and the journal names this window.
+#[tokio::test]
+async fn journal_names_the_window_of_the_provider() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let clock = ManualClock::offset_from(Arc::new(sandbox.clock().clone()));
+    let directory = sandbox.directory();
+    let mut client = Client::new(&directory.gateway, &directory.issuer, clock.clone());
+    sign_in(&sandbox, &mut client).await;
+    clock.advance(Duration::from_secs(20));
+    let (status, body) = client.renew().await;
+    assert_eq!(status, 400, "{body}");
+    let entry = last_request(&sandbox).await;
+    assert_eq!(entry["stage"], "identity provider", "{entry}");
+    let found = entry["mismatches"].as_array().unwrap().iter().find(|found| found["what"] == "iat").unwrap();
+    let [earliest, latest] = bounds(found);
+    assert_eq!(latest - earliest, 40, "25 seconds in the past, 15 in the future: {found}");
+    clock.step_back(Duration::from_secs(20));
+    assert_eq!(client.renew().await.0, 200);
+}
+
+/// A step of the clock has exactly one direction.
+#[tokio::test]
+async fn clock_needs_one_direction() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let before = control(&sandbox, "GET", "clock", None).await.1;
+    for body in [json!({}), json!({ "advanceSeconds": 1, "setBackSeconds": 1 }), json!({ "advance": 1 })] {
+        let (status, answer) = control(&sandbox, "POST", "clock", Some(body.clone())).await;
+        let error = answer["error"].as_str().unwrap();
+        let names_fields = error.contains("advanceSeconds") && error.contains("setBackSeconds");
+        assert!(matches!(status, 400 | 422) && names_fields, "{body}: {status} {error}");
+    }
+    let after = control(&sandbox, "GET", "clock", None).await.1;
+    assert!(after["now"].as_str() >= before["now"].as_str(), "{before} {after}");
+}
+
 /// The journal says which part of a proof is wrong. It contains no token, no proof, and no request for a page.
 #[tokio::test]
 async fn journal_explains_refusals() {
@@ -229,7 +272,10 @@ async fn journal_explains_refusals() {
     let (status, now) = control(&sandbox, "POST", "clock", Some(json!({ "setBackSeconds": 600 }))).await;
     assert_eq!(status, 200, "{now}");
     client.send_proof(&sandbox.origin(), SERVICE, &early).await;
-    assert!(mismatch("iat").await["expected"].as_str().unwrap().starts_with("within 30 seconds of "));
+    let iat = mismatch("iat").await;
+    let [earliest, latest] = bounds(&iat);
+    assert_eq!(latest - earliest, 60, "LIM-10: {iat}");
+    assert!(iat["received"].as_str().unwrap().parse::<i64>().unwrap() > latest, "{iat}");
     control(&sandbox, "POST", "clock", Some(json!({ "advanceSeconds": 600 }))).await;
 
     let invalid = client.send_text(CHANGES, r#"{"ops": [{"op": "add"}]}"#, "key-of-a-journal-01").await;
